@@ -1,0 +1,1 @@
+"""Fairlane: lanes, bounded queues and self-rolling-back canaries for vLLM on Kubernetes."""

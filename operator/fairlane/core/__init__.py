@@ -1,0 +1,1 @@
+"""Decisions, pure: state in, plan out. No client, no clock, no environment."""

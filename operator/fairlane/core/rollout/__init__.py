@@ -1,0 +1,1 @@
+"""What happens next? Phases, capacity, commands, history of one lane's canary."""

@@ -1,0 +1,1 @@
+"""The router agent: files for Envoy, acknowledgements, fail-safe, drain."""
