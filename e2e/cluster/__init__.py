@@ -1,0 +1,4 @@
+"""A real one-node Kubernetes cluster on a bare machine: `with Cluster.running() as cluster`."""
+from .api import Cluster, ClusterError
+
+__all__ = ["Cluster", "ClusterError"]
