@@ -1,1 +1,5 @@
-"""What do the numbers say? Evidence in, verdict out."""
+"""What do the numbers say? One pure function from evidence to verdict; its rule lives in `rule` and can be replaced behind this import."""
+
+from .rule import judge
+
+__all__ = ["judge"]

@@ -17,7 +17,10 @@ class Histogram:
 
 @dataclasses.dataclass(frozen=True)
 class TrackSamples:
-    """One revision's increments in the window. Metrics: ttft, itl, queue, e2e (vLLM), router_ttft, router_duration (Envoy); those without data are absent."""
+    """One revision's increments in the window.
+
+    Metrics: ttft, itl, tpot, queue, e2e (vLLM), router_ttft, router_duration (Envoy); those without data are absent.
+    """
 
     revision: str
     requests: float = 0.0             # tries that reached an engine of the revision, as Envoy counts them
