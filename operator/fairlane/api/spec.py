@@ -5,127 +5,106 @@ from typing import Annotated, Any
 import pydantic
 from pydantic import Field
 
-from . import base
+from . import base, rules
+from .lanes import Admission, Flags, Lane, Match, Objectives, Profile, Scheduler, Timeouts
+from .rollouts import Analysis, OnInsufficient, Rollout, Step, Warmup
 
-Flags = Annotated[dict[str, Any], Field(max_length=64)]
+# One address for all parts of the spec, wherever they are written.
+__all__ = [
+    "Admission", "Analysis", "CaKeyRef", "CacheVolume", "Engine", "Flags", "Gpu", "LLMServiceSpec", "Lane", "Match", "Metrics",
+    "ModelSource", "Objectives", "OnInsufficient", "Profile", "Prometheus", "Rollout", "Router", "RouterService", "Scheduler",
+    "SecretKeyRef", "SecretRef", "ServiceType", "Step", "Timeouts", "Tls", "Warmup",
+]
+
+Image = Annotated[str, pydantic.StringConstraints(pattern=r"^\S+$", max_length=512)]
+
+Headers = Annotated[dict[str, Annotated[str, Field(max_length=1024)]], Field(max_length=16, json_schema_extra=rules.extra(rules.HEADER_NAMES))]
+Labels = Annotated[dict[str, Annotated[str, Field(max_length=256)]], Field(max_length=16, json_schema_extra=rules.extra(rules.LABEL_NAMES))]
 
 
 class SecretKeyRef(base.Model):
     """A key of a Secret in the service's namespace."""
 
-    name: base.Name
-    key: str = Field("token", max_length=253)
+    name: base.Name = Field(description="Name of the Secret, in the service's namespace. Required.")
+    key: str = Field("token", min_length=1, max_length=253, description="Key in the Secret. Default: token.")
+
+
+class CaKeyRef(SecretKeyRef):
+    """A certificate authority in a Secret in the service's namespace."""
+
+    key: str = Field("ca.crt", min_length=1, max_length=253, description="Key in the Secret. Default: ca.crt.")
 
 
 class CacheVolume(base.Model):
     """Where weights from the hub are kept."""
 
-    claim_name: base.Name | None = None
-    size_limit: str | None = Field(None, max_length=32)
+    model_config = pydantic.ConfigDict(json_schema_extra=rules.extra(rules.CACHE))
+
+    claim_name: base.Name | None = Field(None, description=(
+        "Name of a PersistentVolumeClaim that all engine pods can mount; weights are downloaded once. Default: unset, an emptyDir per pod."
+    ))
+    size_limit: base.Quantity | None = Field(None, description=(
+        "Limit of the emptyDir of each pod. Bytes, as 40Gi. Not together with claimName. Default: no limit."
+    ))
 
 
 class ModelSource(base.Model):
-    """The model."""
+    """The model that every lane serves."""
 
-    uri: str = Field(max_length=512)
-    name: str = Field("default", max_length=128)
-    token_secret_ref: SecretKeyRef | None = None
-    cache: CacheVolume | None = None
+    uri: str = Field(max_length=512, json_schema_extra=rules.extra(rules.MODEL_URI), description=(
+        "Where the weights are: hf://owner/name (a hub), pvc://claim/path (a PersistentVolumeClaim) or file:///path (in the image or a volume of "
+        "engine.pod). Required."
+    ))
+    name: Annotated[str, pydantic.StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]*$", max_length=128)] = Field(
+        "default", description="What clients send as \"model\". Default: default."
+    )
+    token_secret_ref: SecretKeyRef | None = Field(None, description="Key of a Secret with the hub's token, for hf:// models that need one. Default: none.")
+    cache: CacheVolume | None = Field(None, description="Where weights of hf:// models are kept. Default: an emptyDir per pod.")
 
 
 class Gpu(base.Model):
     """The accelerator of an engine pod."""
 
-    resource: str = Field("nvidia.com/gpu", max_length=128)
-    product: str | None = Field(None, max_length=63)
-    memory: str | None = Field(None, max_length=32)
+    resource: Annotated[str, pydantic.StringConstraints(pattern=r"^([a-z0-9.-]+/)?[A-Za-z0-9._-]+$", max_length=128)] = Field("nvidia.com/gpu", description=(
+        "Extended resource that an engine pod asks for, times the tensor parallel size. Default: nvidia.com/gpu."
+    ))
+    product: Annotated[str, pydantic.StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$", max_length=63)] | None = Field(None, description=(
+        "Product the node must have, as its label nvidia.com/gpu.product says, for example NVIDIA-L4. Default: any."
+    ))
+    memory: base.Quantity | None = Field(None, description="Memory of one GPU, as 24Gi. Says which of vLLM's defaults hold. Bytes. Default: unknown.")
 
 
 class Engine(base.Model):
     """The vLLM that every lane runs."""
 
-    image: str = Field(max_length=512)
-    version: str | None = Field(None, max_length=32)
-    gpu: Gpu = Gpu()
-    flags: Flags = {}
-    pod: dict[str, Any] = {}
+    model_config = pydantic.ConfigDict(json_schema_extra=rules.extra(rules.ENGINE_VERSION))
 
-
-class Match(base.Model):
-    """Which requests a lane takes."""
-
-    max_prompt_tokens: int | None = Field(None, ge=1, le=10_000_000)
-    callers: list[Annotated[str, Field(max_length=128)]] = Field([], max_length=64)
-    allow_named: bool = True
-
-
-class Scheduler(base.Model):
-    """vLLM's scheduler flags. No defaults here: they would hide the profile."""
-
-    max_model_len: int | None = Field(None, ge=1, le=10_000_000)
-    max_num_seqs: int | None = Field(None, ge=1, le=65_536)
-    max_num_batched_tokens: int | None = Field(None, ge=1, le=10_000_000)
-    chunked_prefill: bool | None = None
-    tensor_parallel_size: int | None = Field(None, ge=1, le=64)
-    gpu_memory_utilization: base.Fraction | None = None
-
-
-class Admission(base.Model):
-    """The lane's bounds, enforced at the router."""
-
-    max_in_flight: int | None = Field(None, ge=1, le=1_000_000)
-    max_output_tokens: int | None = Field(None, ge=1, le=10_000_000)
-
-
-class Timeouts(base.Model):
-    """Limits of time for a request."""
-
-    idle: base.Duration = "30s"
-    total: base.Duration = "10m"
-    non_streaming: base.Duration = "2m"
-    drain: base.Duration = "2m"
-
-
-class Objectives(base.Model):
-    """What the lane promises; absolute limits of the verdict."""
-
-    ttft_p99: base.Duration | None = None
-    itl_p99: base.Duration | None = None
-    error_rate: base.Fraction | None = None
-
-
-class Profile(base.Enum):
-    """Named sets of default flags."""
-
-    INTERACTIVE = "Interactive"
-    LONG_CONTEXT = "LongContext"
-    THROUGHPUT = "Throughput"
-
-
-class Lane(base.Model):
-    """One class of requests with its own engine pool."""
-
-    name: Annotated[str, pydantic.StringConstraints(pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$", max_length=20)]
-    profile: Profile
-    replicas: int = Field(ge=1, le=1000)
-    match: Match = Match()
-    scheduler: Scheduler = Scheduler()
-    flags: Flags = {}
-    admission: Admission = Admission()
-    timeouts: Timeouts = Timeouts()
-    objectives: Objectives = Objectives()
+    image: Image = Field(description="Image with vLLM, for example vllm/vllm-openai:v0.32.0. A change starts a rollout in every lane. Required.")
+    version: Annotated[str, pydantic.StringConstraints(pattern=r"^v?[0-9]+\.[0-9]+[A-Za-z0-9.+_-]*$", max_length=32)] | None = Field(None, description=(
+        "Version of vLLM in the image, 0.8 to 0.33; it says which flags exist. Default: what the image's tag says; required where the tag says none."
+    ))
+    gpu: Gpu = Field(Gpu(), description="The accelerator of an engine pod.")
+    flags: Flags = Field({}, description=(
+        "Any vLLM flags for every lane, named without the leading dashes: {\"enable-prefix-caching\": true}. They win over the profile and lose to the "
+        "lane's scheduler and "
+        "flags. A flag that engine.version does not know is Stalled, and nothing changes. Default: none."
+    ))
+    pod: dict[str, Any] = Field({}, description=(
+        "PodTemplateSpec fragment, merged strategically into the engine pods (tolerations, volumes, env, resources; the container is named engine). "
+        "It may not change what identifies the lane. A change starts a rollout. Default: none."
+    ))
 
 
 class SecretRef(base.Model):
     """A Secret in the service's namespace."""
 
-    name: base.Name
+    name: base.Name = Field(description="Name of the Secret, in the service's namespace. Required.")
 
 
 class Tls(base.Model):
     """A certificate for the router."""
 
-    secret_ref: SecretRef
+    secret_ref: SecretRef = Field(description="Secret of type kubernetes.io/tls with the certificate and key the router serves. Required.")
 
 
 class ServiceType(base.Enum):
@@ -139,86 +118,64 @@ class ServiceType(base.Enum):
 class RouterService(base.Model):
     """The router's Service."""
 
-    type: ServiceType = ServiceType.CLUSTER_IP
+    type: ServiceType = Field(ServiceType.CLUSTER_IP, description="Type of the router's Service: ClusterIP, NodePort or LoadBalancer. Default: ClusterIP.")
 
 
 class Router(base.Model):
     """The one address in front of all lanes."""
 
-    replicas: int = Field(2, ge=1, le=100)
-    default_lane: str = Field(max_length=20)
-    caller_header: str = Field("x-caller", max_length=64)
-    bytes_per_token: int = Field(4, ge=1, le=16)
-    image: str | None = Field(None, max_length=512)
-    service: RouterService = RouterService()
-    tls: Tls | None = None
-    pod: dict[str, Any] = {}
-
-
-class Step(base.Model):
-    """A weight held for a time."""
-
-    weight: int = Field(ge=1, le=100)
-    duration: base.Duration
-
-
-class OnInsufficient(base.Enum):
-    """What a step that ends without a decision does."""
-
-    ADVANCE = "Advance"
-    HOLD = "Hold"
-    ROLLBACK = "Rollback"
-
-
-class Analysis(base.Model):
-    """How the canary is judged."""
-
-    interval: base.Duration = "10s"
-    min_requests: int = Field(50, ge=1, le=1_000_000)
-    tolerance: base.Fraction = "0.01"
-
-
-class Warmup(base.Model):
-    """The first requests of a canary, whose latencies count for nothing."""
-
-    requests: int = Field(20, ge=0, le=100_000)
-    duration: base.Duration = "60s"
-
-
-class Rollout(base.Model):
-    """How a scheduler change reaches everyone."""
-
-    steps: list[Step] = Field([Step(weight=10, duration="30m"), Step(weight=50, duration="10m")], min_length=1, max_length=10)
-    analysis: Analysis = Analysis()
-    warmup: Warmup = Warmup()
-    on_insufficient: OnInsufficient = OnInsufficient.ADVANCE
-    load_deadline: base.Duration = "30m"
-    fail_safe_after: base.Duration = "60s"
-    stable_down_after: base.Duration = "2m"
+    replicas: int = Field(2, ge=1, le=100, description=(
+        "Router pods. Unit: pods. Each takes an equal share of every lane's maxInFlight; with one, the bound is exact from both sides. Default: 2."
+    ))
+    default_lane: str = Field(min_length=1, max_length=20, description=(
+        "Lane of every request that nothing else places, and of what cannot be read for certain: choose the one that takes the longest prompts. Required."
+    ))
+    caller_header: Annotated[str, pydantic.StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=64)] = Field(
+        "x-caller", json_schema_extra=rules.extra(rules.CALLER_HEADER), description=(
+            "Request header with the caller's identity, matched against match.callers. Only a gateway that is trusted may set it. Default: x-caller."
+        ))
+    bytes_per_token: int = Field(4, ge=1, le=16, description=(
+        "How many bytes of text the router counts as one token when it estimates a prompt's size. Unit: bytes. Lower sends more prompts to longer lanes. "
+        "Default: 4."
+    ))
+    image: Image | None = Field(None, description="Image with Envoy. Default: the operator's setting.")
+    service: RouterService = Field(RouterService(), description="The router's Service, named <service>-router.")
+    tls: Tls | None = Field(None, description="Certificate the router serves. Default: none, plain HTTP.")
+    pod: dict[str, Any] = Field({}, description=(
+        "PodTemplateSpec fragment, merged strategically into the router pods (tolerations, resources, affinity). Default: none."
+    ))
 
 
 class Prometheus(base.Model):
-    """Where the numbers come from."""
+    """The Prometheus that scrapes engines and routers; its series need the labels namespace and pod, nothing else."""
 
-    url: str | None = Field(None, max_length=512)
-    token_secret_ref: SecretKeyRef | None = None
-    ca_secret_ref: SecretKeyRef | None = None
-    headers: Annotated[dict[str, str], Field(max_length=16)] = {}
-    labels: Annotated[dict[str, str], Field(max_length=16)] = {}
+    url: str | None = Field(None, max_length=512, json_schema_extra=rules.extra(rules.PROMETHEUS_URL), description=(
+        "Address of Prometheus' HTTP API, http:// or https://. Default: the operator's setting. Without both, no canary is judged and MetricsAvailable is "
+        "False."
+    ))
+    token_secret_ref: SecretKeyRef | None = Field(None, description="Key of a Secret with a bearer token. Default: none.")
+    ca_secret_ref: CaKeyRef | None = Field(None, description="Key of a Secret with the certificate authority of an https:// address. Default: the system's.")
+    headers: Headers = Field({}, description="Headers sent with every query, for example X-Scope-OrgID. Default: none.")
+    labels: Labels = Field({}, description="Matchers added to every query, label to value, for example {\"cluster\": \"eu-1\"}. Default: none.")
 
 
 class Metrics(base.Model):
     """The metrics store."""
 
-    prometheus: Prometheus = Prometheus()
+    prometheus: Prometheus = Field(Prometheus(), description="The Prometheus that scrapes engines and routers.")
 
 
 class LLMServiceSpec(base.Model):
     """A model, its lanes, its router."""
 
-    model: ModelSource
-    engine: Engine
-    lanes: list[Lane] = Field(min_length=1, max_length=16)
-    router: Router
-    rollout: Rollout = Rollout()
-    metrics: Metrics = Metrics()
+    model_config = pydantic.ConfigDict(json_schema_extra=rules.extra(*rules.SPEC))
+
+    model: ModelSource = Field(description="The model that every lane serves. A change starts a rollout in every lane. Required.")
+    engine: Engine = Field(description="The vLLM that every lane runs. Required.")
+    lanes: list[Lane] = Field(
+        min_length=1, max_length=16, json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+        description="Classes of requests, each with its own engine pool. 1 to 16. Required.",
+    )
+    router: Router = Field(description="The one address in front of all lanes. Required.")
+    rollout: Rollout = Field(Rollout(), description="How a change of an engine's configuration reaches everyone.")
+    metrics: Metrics = Field(Metrics(), description="Where the numbers behind verdicts come from.")
