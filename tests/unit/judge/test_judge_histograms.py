@@ -57,5 +57,5 @@ def test_over_counts_what_lies_above_an_edge() -> None:
 
 
 def test_over_refuses_what_is_no_edge() -> None:
-    with pytest.raises(ValueError, match="0.3 is no edge"):
+    with pytest.raises(ValueError, match=r"0\.3 is no edge"):
         histograms.over(SAMPLE, 0.3)

@@ -114,7 +114,11 @@ CASES: list[Any] = [
     pytest.param(
         evidence(side("old-1", 5400, 1), side("new-1", 600, 25)),
         {"error_rate": "0.02"},
-        ("Fail", "ObjectiveMissed", "Errors: 25 of 600 canary requests (4.2 %) failed, of the stable's 0.0 %; at least 2.6 % with 99 % confidence, allowed 2.0 %"),
+        (
+            "Fail",
+            "ObjectiveMissed",
+            "Errors: 25 of 600 canary requests (4.2 %) failed, of the stable's 0.0 %; at least 2.6 % with 99 % confidence, allowed 2.0 %",
+        ),
         id="an error objective missed by the canary alone fails",
     ),
     pytest.param(

@@ -18,7 +18,7 @@ def over(histogram: types.Histogram, edge: float) -> float:
 
 def edge_above(histogram: types.Histogram, limit: float) -> float | None:
     """The smallest finite edge not below `limit`: what lies over it lies over the limit for certain. None where the buckets end before it."""
-    position = bisect.bisect_left(histogram.edges, limit)
+    position = bisect.bisect_left(histogram.edges, limit * (1 - 1e-9))   # 0.1 + 0.2 is the edge 0.3
     edge = histogram.edges[position] if position < len(histogram.edges) else math.inf
     return edge if math.isfinite(edge) else None
 
