@@ -1,1 +1,1 @@
-"""How must this lane's vLLM run? Flags per version, profiles, the command line, the pod template."""
+"""How must this lane's vLLM run? Flags per version, profiles, command line, pod template."""

@@ -1,0 +1,39 @@
+"""What vLLM takes where nobody sets a flag: data/defaults.yaml."""
+
+import functools
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from ...api import spec as specs
+from . import catalog, quantities, versions
+
+_GIB = 2**30
+
+
+@functools.cache
+def _data() -> dict[str, Any]:
+    data: dict[str, Any] = yaml.safe_load(resources.files(__package__).joinpath("data/defaults.yaml").read_text())
+    return data
+
+
+def flags(version: versions.Version, gpu: specs.Gpu) -> Mapping[str, Any]:
+    """Return the defaults that are known for this version on this device, by flag."""
+    known: dict[str, Any] = {"enable-chunked-prefill": True, "tensor-parallel-size": 1, "long-prefill-token-threshold": 0, "stream-interval": 1}
+    known["gpu-memory-utilization"] = next(row["value"] for row in _data()["gpu-memory-utilization"] if _since(row) <= version)
+    return {name: value for name, value in (known | _capacity(version, gpu)).items() if catalog.find(name, version)}
+
+
+def _capacity(version: versions.Version, gpu: specs.Gpu) -> dict[str, int]:
+    if gpu.memory is None:
+        return {}
+    memory = quantities.parse("spec.engine.gpu.memory", gpu.memory) / _GIB
+    product = (gpu.product or "").lower()
+    row = next(row for row in _data()["capacity"] if _since(row) <= version and memory >= row["gib"] and not ("except" in row and row["except"] in product))
+    return {name: row[name] for name in ("max-num-batched-tokens", "max-num-seqs")}
+
+
+def _since(row: dict[str, Any]) -> versions.Version:
+    return versions.parse(row["since"]) or versions.FIRST
