@@ -26,10 +26,11 @@ class Telemetry:
         self._overdue = prometheus_client.Gauge("fairlane_reconcile_overdue_seconds", "By how much the most belated pass is late.", registry=registry)
         self._since = prometheus_client.Gauge("fairlane_seconds_since_last_success", "Seconds since a pass succeeded; 0 without services.", registry=registry)
         self._leader = prometheus_client.Gauge("fairlane_leader", "1 while this operator holds the Lease.", registry=registry)
-        labels = ["namespace", "service"]
+        labels = ["fairlane_namespace", "fairlane_service"]   # plain `namespace` is the scraped pod's own
         self._fail_safe = prometheus_client.Gauge("fairlane_router_fail_safe", "Router pods that went to the fail-safe.", labels, registry=registry)
         self._ready = prometheus_client.Gauge("fairlane_service_ready", "1 while the service's condition Ready is True.", labels, registry=registry)
-        self._weight = prometheus_client.Gauge("fairlane_canary_weight", "Percent of a lane's requests on the canary.", [*labels, "lane"], registry=registry)
+        of_lane = [*labels, "fairlane_lane"]
+        self._weight = prometheus_client.Gauge("fairlane_canary_weight", "Percent of a lane's requests on the canary.", of_lane, registry=registry)
         self._lanes: dict[tuple[str, str], set[str]] = collections.defaultdict(set)
         for result in statuses.Result:
             self._rollouts.labels(result.value)
