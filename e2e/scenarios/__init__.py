@@ -1,0 +1,1 @@
+"""Fairlane against a real cluster: every scenario in a namespace of its own."""

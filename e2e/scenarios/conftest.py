@@ -1,0 +1,61 @@
+"""One cluster with Fairlane installed for all scenarios, one namespace each."""
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from e2e.cluster import Cluster, ClusterError
+from e2e.scenarios import install, manifests
+from e2e.scenarios.space import Space
+
+Service = Callable[..., dict[str, Any]]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "disruptive: takes away what other scenarios need (the operator, the API server, Prometheus); runs alone")
+    config.addinivalue_line("markers", "vllm: real vLLM, which takes both cores while it loads; runs alone")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Add to a failure what one wants to read after it, while the namespace is still there."""
+    report = yield
+    space = getattr(item, "funcargs", {}).get("space")
+    if report.failed and report.when == "call" and isinstance(space, Space):  # type: ignore[attr-defined]
+        report.sections.append((f"namespace {space.namespace}", space.dump()))  # type: ignore[attr-defined]
+        report.sections.append(("operator", install.operator_logs(space.cluster)))  # type: ignore[attr-defined]
+    return report
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A cluster with Fairlane's chart in it."""
+    with Cluster.running() as running:
+        if not os.environ.get("FAIRLANE_E2E_INSTALLED"):
+            install.operator(running)
+        yield running
+
+
+@pytest.fixture
+def space(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Space]:
+    """A namespace of the scenario's own, deleted after it."""
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower().removeprefix("test_"))[:40].strip("-") + f"-{os.urandom(2).hex()}"
+    cluster.kubectl("create", "namespace", name)
+    yield Space(cluster, name)
+    try:
+        cluster.kubectl("delete", "namespace", name, "--wait=false")
+    except ClusterError as error:
+        pytest.fail(f"namespace {name} could not be deleted: {error}")
+
+
+@pytest.fixture
+def service(cluster: Cluster) -> Service:
+    """Builds an LLMService on the stand-in engine."""
+    def build(*lanes: dict[str, Any], **spec: Any) -> dict[str, Any]:
+        return manifests.service(cluster.images["standin"], *lanes, **spec)
+
+    return build

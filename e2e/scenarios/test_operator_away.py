@@ -1,0 +1,108 @@
+"""The operator dies, is away, or is another one."""
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from e2e.scenarios import install, manifests, other_build, prompts, traffic
+from e2e.scenarios.conftest import Service
+from e2e.scenarios.space import Space
+
+pytestmark = pytest.mark.disruptive
+
+CHAT = manifests.lane("chat", scheduler={"maxNumSeqs": 8, "maxNumBatchedTokens": 2048})
+
+
+def test_operator_deleted_in_each_phase_changes_no_end(space: Space, service: Service) -> None:
+    space.apply(service(CHAT, env={"STANDIN_STEP_SECONDS": "0.05"}, rollout=manifests.rollout((20, "60s"), failSafeAfter="60s")))
+    space.wait_ready()
+    with traffic.Load(space.url, 8, prompts.page) as load:
+        for change, phases, end in (
+            ({"maxNumSeqs": 16}, ("Loading", "Warming", "Analyzing", "Promoting"), "Promoted"),
+            ({"maxNumBatchedTokens": 16}, ("Loading", "Warming", "Analyzing", "RollingBack"), "RolledBack"),
+        ):
+            before = len(space.history("chat"))
+            space.patch_lane("chat", scheduler=change)
+            killed = _kill_in_each(space, phases, before)
+            space.wait_ended("chat", end, after=before, seconds=180)
+            assert {"Loading", "Analyzing"} <= set(killed), killed
+        space.wait_phase("chat", "Idle")
+    assert [answer.line() for answer in load.failures] == []
+    assert len(space.history("chat")) == 2
+
+
+def _kill_in_each(space: Space, phases: tuple[str, ...], records: int) -> list[str]:
+    """Kill the operator once in each phase that is seen; a short phase may pass unseen."""
+    killed: list[str] = []
+    deadline = time.monotonic() + 180
+    while len(space.history("chat")) == records and time.monotonic() < deadline:
+        phase = space.lane("chat").get("phase", "")
+        if phase in phases and phase not in killed:
+            install.delete_operator_pods(space.cluster)
+            killed.append(phase)
+        time.sleep(0.2)
+    return killed
+
+
+def test_without_an_operator_all_traffic_goes_to_the_stable_and_deletion_leaves_nothing(space: Space, service: Service) -> None:
+    space.apply(service(CHAT, rollout=manifests.rollout((50, "60s"), failSafeAfter="10s")))
+    space.wait_ready()
+    with traffic.Load(space.url, 5, prompts.short) as load:
+        space.patch_lane("chat", scheduler={"maxNumSeqs": 16})
+        space.wait_phase("chat", "Analyzing", seconds=90)
+        install.scale_operator(space.cluster, 0)
+        try:
+            time.sleep(16)  # failSafeAfter, and what the agents need to act
+            safe = time.time()
+            time.sleep(10)
+            assert {answer.track for answer in load.since(safe)} == {"stable"}
+        finally:
+            install.scale_operator(space.cluster, 1)
+        back = time.time()
+        space.wait("the canary has traffic again", lambda _: any(answer.track == "canary" for answer in load.since(back)), 60)
+        install.scale_operator(space.cluster, 0)
+    assert [answer.line() for answer in load.failures] == []
+    try:
+        assert_deletes(space)
+    finally:
+        install.scale_operator(space.cluster, 1)
+
+
+def test_deleting_a_service_leaves_nothing_of_it(space: Space, service: Service) -> None:
+    space.apply(service(CHAT))
+    space.wait_ready()
+    assert_deletes(space)
+
+
+def assert_deletes(space: Space) -> None:
+    """Delete the service: nothing of it is left within 60 s, and the namespace goes too."""
+    space.kubectl("delete", "llmsvc", space.name)
+    deadline = time.monotonic() + 60
+    while (left := owned(space)) and time.monotonic() < deadline:
+        time.sleep(1)
+    assert left == []
+    space.cluster.kubectl("delete", "namespace", space.namespace, "--timeout=60s", timeout=70)
+    space.cluster.kubectl("create", "namespace", space.namespace)  # for the fixture's own end
+
+
+def owned(space: Space) -> list[str]:
+    kinds = "deployments,replicasets,pods,services,endpointslices,configmaps,leases,serviceaccounts,roles,rolebindings,pdb,networkpolicies,controllerrevisions"
+    items = json.loads(space.kubectl("get", kinds, "-l", f"fairlane.dev/service={space.name}", "-o", "json"))["items"]
+    return [f"{item['kind']}/{item['metadata']['name']}" for item in items]
+
+
+def test_an_operator_that_renders_differently_restarts_no_pod(space: Space, service: Service) -> None:
+    space.apply(service(CHAT))
+    space.wait_ready()
+    before = space.restarts("chat")
+    with other_build.changed_renderer(space.cluster):
+        generation = space.service()["metadata"]["generation"]
+        space.patch_lane("chat", admission={"maxInFlight": 12})
+        status = space.wait("the new operator has seen the service", lambda status: status["observedGeneration"] > generation, 60)
+        space.patch_lane("chat", replicas=2)
+        space.wait("its second pod is ready", lambda status: space.lane("chat", status).get("readyReplicas") == 2, 60)
+        space.wait_ready()
+        assert space.lane("chat", status)["phase"] == "Idle"
+        assert before.items() <= space.restarts("chat").items()

@@ -1,0 +1,27 @@
+"""vLLM itself with a small model: what the stand-in stands in for."""
+from __future__ import annotations
+
+import pytest
+
+from e2e.cluster import Cluster
+from e2e.scenarios import prompts, traffic, vllm
+from e2e.scenarios.space import Space
+
+pytestmark = [pytest.mark.disruptive, pytest.mark.vllm]
+
+
+def test_two_lanes_of_vllm_answer_in_sentences_and_a_bad_change_is_rolled_back(cluster: Cluster, space: Space) -> None:
+    space.apply(vllm.service(cluster))
+    space.wait_ready(seconds=360)
+    url = space.url
+    answer = traffic.ask_once(url, traffic.Prompt("chat", traffic.chat("What is the capital of France?", tokens=24)))
+    assert (answer.lane, answer.failure) == ("chat", "")
+    assert "Paris" in answer.text
+    assert len(answer.text.split()) >= 5
+    document = traffic.ask_once(url, prompts.document(4000))
+    assert (document.lane, document.failure) == ("documents", "")
+    with traffic.Load(url, 1.2, vllm.question, together=32) as load:
+        space.patch_lane("chat", scheduler={"maxNumBatchedTokens": 16, "maxNumSeqs": 8})
+        record = space.wait_ended("chat", "RolledBack", seconds=480)
+    assert [answer.line() for answer in load.failures] == []
+    assert record["decisions"][-1]["verdict"] == "Fail"

@@ -1,0 +1,38 @@
+"""A service of two lanes on real vLLM with SmolLM2, sized for two cores."""
+from __future__ import annotations
+
+from typing import Any
+
+from e2e.cluster import Cluster
+from e2e.scenarios import manifests, traffic
+
+# On a CPU: no compilation, a small cache; without limits, because those throttle loading
+FLAGS = {"enforce-eager": True, "kv-cache-memory-bytes": "256M"}
+QUESTIONS = (
+    "What is the capital of France?", "Why is the sky blue?", "Name three fruits and say which of them is red.", "How do I boil an egg?",
+    "What does a postman do all day long?", "Tell me one thing about the moon.", "Which month comes after June?", "Why do cats sleep so much?",
+)
+_CONTEXT = "You answer questions of users of a small library in one short sentence. Be kind, be brief, and do not repeat the question. " * 3
+
+
+def service(cluster: Cluster, **rollout: Any) -> dict[str, Any]:
+    chat = manifests.lane(
+        "chat", match={"maxPromptTokens": 1024}, scheduler={"maxModelLen": 2048, "maxNumSeqs": 8, "maxNumBatchedTokens": 1024},
+        timeouts={"idle": "60s"},
+    )
+    documents = manifests.lane(
+        "documents", profile="LongContext", match={"maxPromptTokens": 8000}, scheduler={"maxModelLen": 8192, "maxNumSeqs": 4, "maxNumBatchedTokens": 1024},
+        timeouts={"idle": "120s"},
+    )
+    manifest = manifests.service(
+        cluster.images["engine"], chat, documents,
+        rollout=manifests.rollout((10, "5m"), (50, "30s"), warmup={"requests": 4, "duration": "20s"}, failSafeAfter="60s", **rollout),
+    )
+    manifest["spec"]["model"]["uri"] = cluster.model_uri
+    manifest["spec"]["engine"] |= {"flags": FLAGS, "pod": cluster.python_env_mounts()}
+    return manifest
+
+
+def question(number: int) -> traffic.Prompt:
+    """A chat line of about 100 prompt tokens and a short answer."""
+    return traffic.Prompt("chat", traffic.chat(f"{_CONTEXT}{QUESTIONS[number % len(QUESTIONS)]}", tokens=16))
