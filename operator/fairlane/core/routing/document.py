@@ -53,6 +53,7 @@ class RouteDocument(Document):
     bytes_per_token: int = 4
     router_replicas: int = 2
     fail_safe_after_seconds: float = 60.0
+    tls: bool = False                      # the router pod mounts a certificate and serves it
     lanes: tuple[LaneRoute, ...] = ()
 
     @property

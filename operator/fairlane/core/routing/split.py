@@ -1,0 +1,25 @@
+"""How a lane's requests are divided, once what really serves is known."""
+
+from collections.abc import Mapping
+
+from . import document, endpoints
+
+Split = Mapping[str, int]
+"""Percent by role; only roles with a weight above 0; empty: nothing serves."""
+
+
+def of(lane: document.LaneRoute, found: endpoints.Endpoints, fail_safe: bool) -> Split:
+    """Return a lane's split. A track that has weight but no serving endpoint loses it to the other one, if that one has weight too."""
+    tracks = _weighted(lane, fail_safe)
+    alive = [track for track in tracks if endpoints.serving(found, lane.name, track.revision)]
+    if len(alive) == len(tracks) or not alive:
+        return {track.role: track.weight for track in tracks}
+    return {track.role: 100 for track in alive}
+
+
+def _weighted(lane: document.LaneRoute, fail_safe: bool) -> list[document.Track]:
+    tracks = [track for track in lane.tracks if track.weight > 0]
+    stable = [track for track in lane.tracks if track.role == "stable"]
+    if fail_safe and lane.fail_safe == "Stable" and stable and any(track.role == "canary" for track in tracks):
+        return [stable[0].model_copy(update={"weight": 100})]
+    return tracks
