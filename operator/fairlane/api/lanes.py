@@ -39,27 +39,26 @@ class Scheduler(base.Model):
         "concurrent sequences."
     ))
     max_num_seqs: int | None = Field(None, ge=1, le=65_536, description=(
-        "Most sequences that are computed together in one step (--max-num-seqs); more wait in the engine's queue. Unit: sequences. Default: the profile's, "
-        "else vLLM's own for its version and the GPU. "
-        "Lower shortens the time between tokens, higher raises throughput."
+        "Most sequences that are computed together in one step (--max-num-seqs); more wait in the engine's queue. Unit: sequences. "
+        "Lower shortens the time between tokens, higher raises throughput. Default: by profile, Interactive 64, LongContext 16, Throughput 256."
     ))
     max_num_batched_tokens: int | None = Field(None, ge=1, le=10_000_000, description=(
-        "Most tokens of one step, prompt and answer together (--max-num-batched-tokens): the size of a prompt's chunk. Unit: tokens. Default: the "
-        "profile's, else vLLM's own for its version and the GPU. "
-        "Lower keeps a long prompt from holding up the others, higher computes prompts faster. At least maxNumSeqs."
+        "Most tokens of one step, prompt and answer together (--max-num-batched-tokens): the size of a prompt's chunk. Unit: tokens. At least maxNumSeqs. "
+        "Lower keeps a "
+        "long prompt from holding up the others, higher computes prompts faster. Default: by profile, Interactive 2048, LongContext 8192, Throughput 8192."
     ))
     chunked_prefill: bool | None = Field(None, description=(
-        "Whether long prompts are computed in chunks between the steps of others (--enable-chunked-prefill). Default: the profile's, else vLLM's own for "
-        "its version and the GPU. "
-        "false needs maxNumBatchedTokens of at least maxModelLen."
+        "Whether long prompts are computed in chunks between the steps of others (--enable-chunked-prefill). false needs maxNumBatchedTokens of at least "
+        "maxModelLen. "
+        "Default: vLLM's own, true for models that generate text."
     ))
     tensor_parallel_size: int | None = Field(None, ge=1, le=64, description=(
-        "GPUs of one engine pod, over which the model is split (--tensor-parallel-size). Unit: GPUs. Default: 1. The pod asks for this many of "
-        "engine.gpu.resource."
+        "GPUs of one engine pod, over which the model is split (--tensor-parallel-size). Unit: GPUs. The pod asks for this many of engine.gpu.resource. "
+        "Default: 1."
     ))
     gpu_memory_utilization: base.Fraction | None = Field(None, json_schema_extra=rules.extra(rules.UTILIZATION), description=(
-        "Share of the GPU's total memory that vLLM may take (--gpu-memory-utilization), in (0, 1] as a string: \"0.90\". Default: the profile's, else "
-        "vLLM's own for its version and the GPU."
+        "Share of the GPU's total memory that vLLM may take (--gpu-memory-utilization), in (0, 1] as a string: \"0.90\". "
+        "Default: by profile, Interactive 0.9, LongContext 0.92, Throughput 0.92."
     ))
 
 
@@ -141,7 +140,7 @@ class Lane(base.Model):
         "vLLM's scheduler flags. They win over the profile and engine.flags, and lose to flags of the lane. A change starts a rollout."
     ))
     flags: Flags = Field({}, description=(
-        "Any other vLLM flags for this lane, named without the leading dashes: {\"long-prefill-token-threshold\": 512}. The strongest source. A flag that "
+        "Any other vLLM flags for this lane, named without the leading dashes: {\"max-num-queued-reqs\": 32}. The strongest source. A flag that "
         "engine.version "
         "does not know is Stalled, and nothing changes. A change starts a rollout. Default: none."
     ))

@@ -48,9 +48,15 @@ UTILIZATION = Rule(
 )
 
 MODEL_URI = Rule(
-    r"self.matches('^hf://[A-Za-z0-9][A-Za-z0-9._/@-]*$') || self.matches('^pvc://[a-z0-9][-a-z0-9.]*/.+$') || self.matches('^file:///.+$')",
+    r"self.matches('^hf://[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$') || self.matches('^pvc://[a-z0-9][-a-z0-9]*/.+$') || self.matches('^file:///.+$')",
     "model.uri must be hf://owner/name, pvc://claim/path or file:///path",
     "'model.uri ' + self + ' is none of hf://owner/name, pvc://claim/path, file:///path'",
+)
+
+MODEL = Rule(
+    "!has(self.cache) || self.uri.startsWith('hf://')",
+    "model.cache keeps what is fetched from the hub; leave cache out where model.uri is not hf://",
+    field=".cache",
 )
 
 CACHE = Rule(
@@ -60,7 +66,7 @@ CACHE = Rule(
 )
 
 ENGINE_VERSION = Rule(
-    r"has(self.version) || self.image.matches(':v?[0-9]+[.][0-9]+')",
+    r"has(self.version) || self.image.matches(':v?[0-9]+[.][0-9]+[^/]*$')",
     "engine.version: the image's tag does not say the version of vLLM; set engine.version, for example 0.32.0",
     "'engine.version: the tag of image ' + self.image + ' does not say the version of vLLM; set engine.version, for example 0.32.0'",
 )
@@ -68,6 +74,7 @@ ENGINE_VERSION = Rule(
 LANE_NAME = Rule(
     "!(self in ['router', 'routes', 'heartbeat'])",
     "a lane cannot be named router, routes or heartbeat: the service's own objects carry these names; choose another",
+    "'a lane cannot be named ' + self + ': an object of the service itself carries this name; choose another'",
 )
 
 CALLER_HEADER = Rule(
@@ -175,7 +182,7 @@ ROLLOUT = (
 _TOO_FEW = """has(lane.admission) && has(lane.admission.maxInFlight) && self.router.replicas > 1 && lane.admission.maxInFlight < 2 * self.router.replicas"""
 _UNREACHABLE = """lane.name != self.router.defaultLane && !lane.match.allowNamed && !has(lane.match.maxPromptTokens)
     && (!has(lane.match.callers) || size(lane.match.callers) == 0)"""
-_SHARED = "self.lanes.exists(other, other.name != lane.name && has(other.match.callers) && caller in other.match.callers)"
+_SHARED = "has(other.match.callers) && sets.intersects(lane.match.callers, other.match.callers)"
 
 SPEC = (
     Rule(
@@ -185,10 +192,11 @@ SPEC = (
         ".router.defaultLane",
     ),
     Rule(
-        f"self.lanes.all(lane, !has(lane.match.callers) || !lane.match.callers.exists(caller, {_SHARED}))",
+        # Each pair once, or sixteen lanes of 64 callers would be over the API server's budget for one rule.
+        f"!self.lanes.exists(lane, has(lane.match.callers) && self.lanes.exists(other, other.name > lane.name && {_SHARED}))",
         "lanes: a caller may be in match.callers of one lane only; take it out of the others",
         f"""'lanes: match.callers of %s share a caller; a caller may be in one lane only'
-        .format([self.lanes.filter(lane, has(lane.match.callers) && lane.match.callers.exists(caller, {_SHARED})).map(lane, lane.name)])""",
+        .format([self.lanes.filter(lane, has(lane.match.callers) && self.lanes.exists(other, other.name != lane.name && {_SHARED})).map(lane, lane.name)])""",
         ".lanes",
     ),
     Rule(

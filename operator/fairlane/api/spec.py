@@ -51,9 +51,11 @@ class CacheVolume(base.Model):
 class ModelSource(base.Model):
     """The model that every lane serves."""
 
+    model_config = pydantic.ConfigDict(json_schema_extra=rules.extra(rules.MODEL))
+
     uri: str = Field(max_length=512, json_schema_extra=rules.extra(rules.MODEL_URI), description=(
         "Where the weights are: hf://owner/name (a hub), pvc://claim/path (a PersistentVolumeClaim) or file:///path (in the image or a volume of "
-        "engine.pod). Required."
+        "engine.pod). A revision of the hub goes into engine.flags: {\"revision\": \"main\"}. Required."
     ))
     name: Annotated[str, pydantic.StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]*$", max_length=128)] = Field(
         "default", description="What clients send as \"model\". Default: default."
