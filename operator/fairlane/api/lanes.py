@@ -35,8 +35,8 @@ class Scheduler(base.Model):
     model_config = pydantic.ConfigDict(json_schema_extra=rules.extra(*rules.SCHEDULER))
 
     max_model_len: int | None = Field(None, ge=1, le=10_000_000, description=(
-        "Longest sequence, prompt and answer together, in tokens (--max-model-len). Default: the model's own limit. Lower it to leave more memory for "
-        "concurrent sequences."
+        "Longest sequence, prompt and answer together, in tokens (--max-model-len). Lower it to leave more memory for "
+        "concurrent sequences. Default: the model's own limit."
     ))
     max_num_seqs: int | None = Field(None, ge=1, le=65_536, description=(
         "Most sequences that are computed together in one step (--max-num-seqs); more wait in the engine's queue. Unit: sequences. "
@@ -87,7 +87,11 @@ class Timeouts(base.Model):
     non_streaming: base.Duration = Field("2m", description=(
         "Longest wait for the answer to a request that does not stream, all of which comes at its end. Duration. At most total. Default: 2m."
     ))
-    drain: base.Duration = Field("2m", description="How long running requests may go on in a pod that is on its way out. Duration. Default: 2m.")
+    drain: base.Duration = Field("2m", description=(
+        "How long the requests of a revision that lost its traffic may go on before its pods are deleted; a pod that ends has the time of its profile for "
+        "what it runs "
+        "(Interactive 60 s, LongContext 180 s, Throughput 300 s). Duration. Default: 2m."
+    ))
 
 
 class Objectives(base.Model):

@@ -56,7 +56,7 @@ class TrackEvidence(base.StatusModel):
     ttft_p99_ms: int | None = Field(None, description="99th percentile of the time to the first token. Milliseconds.")
     itl_p99_ms: int | None = Field(None, description="99th percentile of the time between two tokens. Milliseconds.")
     queue_p99_ms: int | None = Field(None, description="99th percentile of the time in the engine's queue. Milliseconds.")
-    e2e_p99_ms: int | None = Field(None, description="99th percentile of a request's whole time in the engine. Milliseconds.")
+    e2e_p99_ms: int | None = Field(None, alias="e2eP99Ms", description="99th percentile of a request's whole time in the engine. Milliseconds.")
 
 
 class EvidenceRecord(base.StatusModel):
