@@ -1,0 +1,1 @@
+"""The main job before the user's eyes: `python -m e2e.demo`."""
