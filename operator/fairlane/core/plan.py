@@ -1,0 +1,202 @@
+"""The pass: from everything seen to everything to do. One pure function."""
+
+import dataclasses
+from typing import Any
+
+from ..api import base
+from ..api import spec as specs
+from ..api import status as statuses
+from . import conditions, errors, observed, planned
+from .engine import render as engine
+from .judge import judge as judging
+from .judge import types as evidence
+from .objects import monitoring
+from .objects import router as router_objects
+from .objects import routes as routes_objects
+from .rollout import agents, children, commands, freeze, lanes, reasons, record, routes, summary, view
+from .routing import document
+
+IDLE_SECONDS = 60.0      # nothing moves: events wake a pass, this is for those that were lost
+MOVING_SECONDS = 5.0     # something is on its way: pods and agents wake a pass earlier
+SOON_SECONDS = 1.0       # a phase has just changed, what follows from it is due
+
+
+@dataclasses.dataclass(frozen=True)
+class _Decided:
+    """What either way through the pass has decided."""
+
+    moved: list[lanes.Moved]
+    routes: document.RouteDocument | None
+    apply: list[dict[str, Any]]
+    delete: tuple[planned.Delete, ...]
+    events: tuple[planned.Event, ...] = ()
+    records: tuple[statuses.RolloutRecord, ...] = ()
+    refused: str = ""
+
+
+def plan(seen: observed.Observed, judge: view.Judge = judging) -> planned.Plan:
+    """Return what follows from what was seen. The same in gives the same out; a plan that was carried out in part leads to the same end."""
+    decided = _decide(seen, judge)
+    status = _status(seen, decided)
+    events = tuple(event for item in decided.moved for event in item.move.events) + decided.events + _stalled_event(seen, decided)
+    return planned.Plan(
+        apply=tuple(decided.apply),
+        delete=decided.delete,
+        status=status,
+        events=events,
+        renew_heartbeat=decided.routes is not None and decided.routes.has_canary_weight,
+        wake_after=_wake_after(seen, decided, status),
+    )
+
+
+def _decide(seen: observed.Observed, judge: view.Judge) -> _Decided:
+    if seen.spec is None:
+        return _frozen(seen, judge, seen.spec_error or "the spec does not validate")
+    try:
+        return _followed(seen, seen.spec, judge)
+    except errors.Refused as refused:
+        return _frozen(seen, judge, str(refused))
+
+
+def _followed(seen: observed.Observed, spec: specs.LLMServiceSpec, judge: view.Judge) -> _Decided:
+    """The spec can be followed."""
+    rendered = {lane.name: engine.render(seen.name, spec, lane) for lane in spec.lanes}
+    around = _around(seen, spec)
+    moved = lanes.advance(seen, spec, rendered, judge)
+    document_ = routes.assembled(seen, spec, tuple(routes.lane_route(item.view, item.status) for item in moved))
+    apply = [routes_objects.config_map(seen.ref, document_), *children.engines(seen.ref, moved), *around]
+    events, records = _farewells(seen, spec)
+    return _Decided(moved, document_, apply, children.garbage(seen, apply, document_, moved), (*events, *_lost_command(seen, spec)), records)
+
+
+def _around(seen: observed.Observed, spec: specs.LLMServiceSpec) -> list[dict[str, Any]]:
+    return [*router_objects.objects(seen.ref, spec, seen.settings), *monitoring.build(seen.ref, spec, seen.settings.monitoring_crds)]
+
+
+def _frozen(seen: observed.Observed, judge: view.Judge, refused: str) -> _Decided:
+    """The spec cannot be followed: nothing that runs is touched."""
+    moved = freeze.moves(seen, judge)
+    document_ = freeze.document_of(seen, moved)
+    apply = freeze.objects(seen, moved)
+    if document_ is not None and document_ != seen.routes:
+        apply = [routes_objects.config_map(seen.ref, document_), *apply]
+    delete = children.released(seen, document_, moved) if document_ is not None else ()
+    return _Decided(moved, document_, apply, delete, refused=refused)
+
+
+def _farewells(seen: observed.Observed, spec: specs.LLMServiceSpec) -> tuple[tuple[planned.Event, ...], tuple[statuses.RolloutRecord, ...]]:
+    told = [lanes.farewell(seen, lane) for lane in lanes.removed(seen, spec)]
+    return tuple(event for event, _ in told), tuple(item for _, records in told for item in records)
+
+
+def _lost_command(seen: observed.Observed, spec: specs.LLMServiceSpec) -> tuple[planned.Event, ...]:
+    """A command for a lane that is not there."""
+    command = commands.due(seen.command, seen.status.handled_commands)
+    if command is None or any(lane.name == command.lane for lane in spec.lanes):
+        return ()
+    return (commands.ignored(command, f"the lanes are {', '.join(lane.name for lane in spec.lanes)}"),)
+
+
+def _stalled_event(seen: observed.Observed, decided: _Decided) -> tuple[planned.Event, ...]:
+    before = next((item for item in seen.status.conditions if item.type == conditions.STALLED), None)
+    told = before is not None and before.reason == reasons.SPEC_INVALID and before.message == decided.refused[: conditions.LIMIT]
+    if not decided.refused or told:
+        return ()
+    return (view.warning(reasons.EVENT_STALLED, f"{decided.refused}; nothing that runs was touched"),)
+
+
+def _status(seen: observed.Observed, decided: _Decided) -> statuses.LLMServiceStatus:
+    records = [item.move.record for item in decided.moved if item.move.record is not None] + list(decided.records)
+    moved = [item.status for item in decided.moved]
+    facts = _facts(seen, decided)
+    return statuses.LLMServiceStatus(
+        observed_generation=seen.generation,
+        conditions=conditions.build(seen.status.conditions, facts),
+        lanes=moved,
+        router=_router(seen, decided),
+        history=record.remembered(seen.status.history, records),
+        handled_commands=commands.remembered(seen.status.handled_commands, commands.due(seen.command, seen.status.handled_commands)),
+        lanes_ready=f"{sum(lane.serves for lane in facts.lanes)}/{len(facts.lanes)}",
+        rollout=summary.line(moved, seen.now),
+    )
+
+
+def _router(seen: observed.Observed, decided: _Decided) -> statuses.RouterStatus:
+    version = decided.routes.version if decided.routes else ""
+    acknowledged = sum(pod.state is not None and pod.state.version == version for pod in seen.router_pods)
+    replicas = decided.routes.router_replicas if decided.routes else 0
+    return statuses.RouterStatus(replicas=replicas, ready_replicas=seen.router_ready, route_version=version, acknowledged=acknowledged)
+
+
+def _facts(seen: observed.Observed, decided: _Decided) -> conditions.Facts:
+    routers = agents.Agents(seen.routes, seen.router_pods)
+    return conditions.Facts(
+        generation=seen.generation,
+        now=seen.now,
+        lanes=[_lane_facts(item, routers) for item in decided.moved],
+        router=_router_facts(seen, decided, routers),
+        refused=decided.refused,
+        moving=_moving(seen, decided, routers),
+        metrics=_metrics(seen, decided),
+    )
+
+
+def _lane_facts(item: lanes.Moved, routers: agents.Agents) -> conditions.LaneFacts:
+    stable = item.status.stable
+    serves = item.view.ready(stable) > 0 and routers.reaches(item.status.name, stable)
+    rejected = item.view.rendered.hash in item.status.rejected and item.view.rendered.hash != view.hash_of(stable)
+    return conditions.LaneFacts(item.status, serves, rejected, item.view.rendered.hash)
+
+
+def _router_facts(seen: observed.Observed, decided: _Decided, routers: agents.Agents) -> conditions.RouterFacts:
+    states = [(pod.name, pod.state) for pod in seen.router_pods if pod.state is not None and not pod.terminating]
+    return conditions.RouterFacts(
+        ready=seen.router_ready,
+        wanted=decided.routes.router_replicas if decided.routes else 0,
+        behind=routers.behind,
+        rejected=next((f"{name}: Envoy refused the routes: {state.envoy_rejected}" for name, state in states if state.envoy_rejected), ""),
+        fail_safe=tuple(name for name, state in states if state.fail_safe),
+    )
+
+
+def _moving(seen: observed.Observed, decided: _Decided, routers: agents.Agents) -> list[str]:
+    """What is on its way, in words that change only when it does."""
+    found = [f"{item.status.name}: {item.status.phase}" for item in decided.moved if item.status.phase is not statuses.Phase.IDLE]
+    found += [words for item in decided.moved if (words := _starting(item))]
+    if decided.routes != seen.routes or routers.behind:
+        found.append("the routers take the routes")
+    roles = {(item.status.name, name) for item in decided.moved for name in (item.status.stable, item.status.canary)}
+    leaving = [item.revision for item in seen.deployments if (item.lane, item.revision) not in roles]
+    return found + [f"{revision} drains" for revision in leaving]
+
+
+def _starting(item: lanes.Moved) -> str:
+    ready, full = item.view.ready(item.status.stable), item.view.spec.replicas
+    if ready >= full or item.status.phase is statuses.Phase.PROMOTING:
+        return ""
+    return f"{item.status.name}: {ready} of {full} replicas of {item.status.stable} are ready"
+
+
+def _metrics(seen: observed.Observed, decided: _Decided) -> tuple[str, str, str]:
+    weighted = {item.status.name for item in decided.moved if item.status.weight and item.status.phase is not statuses.Phase.ROLLING_BACK}
+    read = {name: value for name, value in seen.evidence.items() if name in weighted}
+    for name, value in read.items():
+        if isinstance(value, evidence.Unavailable):
+            return conditions.FALSE, value.reason, f"{name}: {value.message}"
+    if read:
+        return conditions.TRUE, reasons.AVAILABLE, ""
+    if seen.spec is not None and not (seen.spec.metrics.prometheus.url or seen.settings.prometheus_url):
+        return conditions.FALSE, reasons.NOT_CONFIGURED, "no Prometheus is named in metrics.prometheus.url or in the operator's settings: a canary would hold"
+    return conditions.UNKNOWN, reasons.NOT_NEEDED, "nothing is read while no canary has traffic"
+
+
+def _wake_after(seen: observed.Observed, decided: _Decided, status: statuses.LLMServiceStatus) -> float:
+    before = {lane.name: lane.phase for lane in seen.status.lanes}
+    if decided.delete or any(before.get(lane.name) is not lane.phase for lane in status.lanes):
+        return SOON_SECONDS
+    analyzing = any(lane.phase in (statuses.Phase.WARMING, statuses.Phase.ANALYZING) for lane in status.lanes)
+    moving = any(lane.phase is not statuses.Phase.IDLE or lane.stable_down_since for lane in status.lanes) or decided.routes != seen.routes
+    interval = base.seconds(seen.spec.rollout.analysis.interval) if seen.spec else MOVING_SECONDS
+    if analyzing:
+        return max(SOON_SECONDS, interval)
+    return MOVING_SECONDS if moving else IDLE_SECONDS

@@ -1,0 +1,41 @@
+"""Which stored revision answers to the desired inputs? Stored ones are never rendered again."""
+
+from .. import revisions as stored
+from . import view
+
+
+def choose(lane: view.View) -> stored.Revision:
+    """Return the revision to try: the latest stored one with the desired hash, or a new one where that has had its rollout already.
+
+    A pass that was cut off after it stored a revision finds the same one again.
+    """
+    same = [item for item in lane.revisions if item.hash == lane.rendered.hash]
+    latest = max(same, key=lambda item: item.ordinal, default=None)
+    if latest is None:
+        return make(lane.rendered, 1)
+    if latest.id in lane.used and latest.id != lane.status.stable:
+        return make(lane.rendered, latest.ordinal + 1)
+    return latest
+
+
+def make(rendered: stored.Rendered, ordinal: int) -> stored.Revision:
+    """Return the revision that is stored for what was rendered today."""
+    return stored.Revision(
+        lane=rendered.lane, hash=rendered.hash, ordinal=ordinal, inputs=rendered.inputs, template=rendered.template, gpus=rendered.gpus
+    )
+
+
+def resolve(lane: view.View, revision: str, created: stored.Revision | None = None) -> stored.Revision | None:
+    """Return a revision by its id: made in this pass, stored, or, where its ControllerRevision was lost, rendered from the same inputs."""
+    if created is not None and created.id == revision:
+        return created
+    if (found := lane.stored(revision)) is not None:
+        return found
+    if revision and view.hash_of(revision) == lane.rendered.hash:
+        return make(lane.rendered, int(revision.rpartition("-")[2]))
+    return None
+
+
+def reject(rejected: list[str], revision_hash: str) -> list[str]:
+    """Return the rejected hashes with one more, the oldest forgotten beyond twenty."""
+    return [*(item for item in rejected if item != revision_hash), revision_hash][-20:]

@@ -1,0 +1,77 @@
+"""The route document that follows from where the lanes stand."""
+
+from typing import Literal
+
+from ...api import base
+from ...api import spec as specs
+from ...api import status as statuses
+from .. import observed
+from ..routing import document
+from . import view
+
+
+def tracks(lane: view.View, status: statuses.LaneStatus) -> tuple[document.Track, ...]:
+    """Return the lane's split: the two weights sum to 100; nothing where no revision has been ready yet."""
+    if not status.stable or not (lane.ready(status.stable) or lane.agents.track(lane.spec.name, status.stable)):
+        return ()
+    if not _shows_canary(lane, status):
+        return (document.Track(role="stable", revision=status.stable, weight=100),)
+    return (
+        document.Track(role="stable", revision=status.stable, weight=100 - status.weight),
+        document.Track(role="canary", revision=status.canary, weight=status.weight),
+    )
+
+
+def _shows_canary(lane: view.View, status: statuses.LaneStatus) -> bool:
+    """Whether the routers should know the canary: from its first ready pod until every one has served it at weight 0 again."""
+    if not status.canary:
+        return False
+    stored = lane.agents.track(lane.spec.name, status.canary)
+    if status.phase is statuses.Phase.ROLLING_BACK and not status.weight:
+        return stored is not None and not lane.agents.serves(lane.spec.name, status.canary, 0)
+    return status.weight > 0 or stored is not None or lane.ready(status.canary) > 0
+
+
+def lane_route(lane: view.View, status: statuses.LaneStatus) -> document.LaneRoute:
+    """Return the lane's class, bounds, limits and split."""
+    spec = lane.spec
+    fail_safe: Literal["Stable", "Keep"] = "Keep" if status.phase is statuses.Phase.PROMOTING else "Stable"
+    return document.LaneRoute(
+        name=spec.name,
+        max_prompt_tokens=spec.match.max_prompt_tokens,
+        callers=tuple(spec.match.callers),
+        allow_named=spec.match.allow_named,
+        max_in_flight=spec.admission.max_in_flight,
+        max_output_tokens=spec.admission.max_output_tokens,
+        idle_seconds=base.seconds(spec.timeouts.idle),
+        total_seconds=base.seconds(spec.timeouts.total),
+        non_streaming_seconds=base.seconds(spec.timeouts.non_streaming),
+        tracks=tracks(lane, status),
+        fail_safe=fail_safe,
+    )
+
+
+def assembled(seen: observed.Observed, spec: specs.LLMServiceSpec, lanes: tuple[document.LaneRoute, ...]) -> document.RouteDocument:
+    """Return the document. A lane that was added later is named when it can serve; the default lane changes when the new one can."""
+    stored = seen.routes
+    before = {lane.name for lane in stored.lanes} if stored else set()
+    shown = tuple(lane for lane in lanes if lane.tracks or not before or lane.name in before)
+    return document.RouteDocument(
+        namespace=seen.namespace,
+        service=seen.name,
+        model=spec.model.name,
+        default_lane=_default(stored, spec.router.default_lane, shown),
+        caller_header=spec.router.caller_header,
+        bytes_per_token=spec.router.bytes_per_token,
+        router_replicas=spec.router.replicas,
+        fail_safe_after_seconds=base.seconds(spec.rollout.fail_safe_after),
+        tls=spec.router.tls is not None,
+        lanes=shown if any(lane.name == _default(stored, spec.router.default_lane, shown) for lane in shown) else lanes,
+    )
+
+
+def _default(stored: document.RouteDocument | None, wanted: str, shown: tuple[document.LaneRoute, ...]) -> str:
+    serving = {lane.name for lane in shown if lane.tracks}
+    if wanted not in serving and stored is not None and stored.default_lane in serving:
+        return stored.default_lane
+    return wanted
