@@ -1,0 +1,176 @@
+"""`fairlane`, also `kubectl fairlane`: what a service does, why, and what it should do next."""
+
+import datetime
+import functools
+import importlib.metadata
+from collections.abc import Callable
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+import pydantic
+import typer
+
+from ..core import errors
+from . import cluster, failures, ordering, output, views, why
+from .probe import command as probing
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Lanes, canaries and rollbacks of LLM services. " + failures.EXIT_CODES,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(probing.app, name="probe")
+
+Service = Annotated[str, typer.Argument(metavar="SERVICE", help="The LLMService's name.")]
+Lane = Annotated[str | None, typer.Argument(metavar="[LANE]", help="One lane; all where left out.")]
+Namespace = Annotated[str | None, typer.Option("-n", "--namespace", help="The namespace; the context's own where left out.")]
+Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", help="Path of the kubeconfig; KUBECONFIG or ~/.kube/config where left out.")]
+Context = Annotated[str | None, typer.Option("--context", help="The kubeconfig's context.")]
+Form = Annotated[output.Format, typer.Option("-o", "--output", help="table for people, json or yaml for machines.")]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def friendly(function: Callable[P, R]) -> Callable[P, R]:
+    """Turn failures into a sentence and an exit code."""
+
+    @functools.wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except failures.CommandError as error:
+            message, code = str(error), error.code
+        except errors.FairlaneError as error:
+            message, code = str(error), failures.USAGE
+        except pydantic.ValidationError as error:
+            message, code = f"the status is not this version's; is `fairlane` older than the operator? {error}", failures.NO
+        typer.echo(f"error: {message}", err=True)
+        raise typer.Exit(code)
+
+    return wrapped
+
+
+@app.command()
+@friendly
+def status(
+    service: Annotated[str | None, typer.Argument(metavar="[SERVICE]", help="One service in full; all where left out.")] = None,
+    namespace: Namespace = None,
+    all_namespaces: Annotated[bool, typer.Option("-A", "--all-namespaces", help="Services of all namespaces.")] = False,
+    form: Form = output.Format.TABLE,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Show the services, or one service's conditions and lanes."""
+    where = cluster.connect(kubeconfig, context)
+    now = datetime.datetime.now(datetime.UTC)
+    console = output.console()
+    if service is None:
+        found = where.services(None if all_namespaces else namespace or where.namespace)
+        if form is not output.Format.TABLE:
+            output.machine([_machine(item) for item in found], form)
+        elif found:
+            console.print(views.services(found, now, all_namespaces))
+        else:
+            typer.echo(f"no services in {'any namespace' if all_namespaces else 'namespace ' + (namespace or where.namespace)}", err=True)
+        return
+    one = where.get(namespace or where.namespace, service)
+    if form is not output.Format.TABLE:
+        output.machine(_machine(one), form)
+        return
+    console.print(views.services([one], now, False), "", views.conditions(one), "", views.lanes(one, now), sep="\n")
+    for sentence in views.messages(one):
+        console.print(sentence)
+
+
+@app.command(name="why")
+@friendly
+def explain(
+    service: Service,
+    lane: Lane = None,
+    namespace: Namespace = None,
+    form: Form = output.Format.TABLE,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Say why a lane's rollout stands or ended as it did: the decisive metric, by how much, on how many requests."""
+    where = cluster.connect(kubeconfig, context)
+    answers = why.answers(where.get(namespace or where.namespace, service), lane)
+    if form is not output.Format.TABLE:
+        output.machine([answer.dump() for answer in answers], form)
+        return
+    console = output.console()
+    for answer in answers:
+        console.print(f"[bold]{answer.lane}[/]: {answer.headline}")
+        if answer.message:
+            console.print(f"  {answer.message}", markup=False)
+        if answer.evidence:
+            console.print(f"  {why.decisive(answer.evidence)}\n" if answer.evidence.metric else "", markup=False)
+            console.print(f"Evidence from {answer.evidence.since} to {answer.evidence.until}:", why.numbers(answer.evidence), sep="\n")
+        if answer.decisions:
+            console.print("", why.steps(answer.decisions), sep="\n")
+        console.print("")
+
+
+@app.command()
+@friendly
+def history(
+    service: Service,
+    lane: Lane = None,
+    namespace: Namespace = None,
+    form: Form = output.Format.TABLE,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """List the last rollouts, how they ended and why."""
+    where = cluster.connect(kubeconfig, context)
+    one = where.get(namespace or where.namespace, service)
+    if form is not output.Format.TABLE:
+        output.machine([record.dump() for record in views.records(one, lane)], form)
+    elif views.records(one, lane):
+        output.console().print(views.history(one, lane))
+    else:
+        typer.echo("no rollout has ended yet", err=True)
+
+
+def _ordering(name: str, text: str) -> None:
+    """Add the command that sends one order."""
+
+    @app.command(name=name, help=text)
+    @friendly
+    def run(
+        service: Service,
+        lane: Annotated[str, typer.Argument(metavar="LANE", help="The lane.")],
+        namespace: Namespace = None,
+        revision: Annotated[str | None, typer.Option("--revision", help="The revision it is for; the canary where left out.")] = None,
+        wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the operator has handled it.")] = True,
+        timeout: Annotated[float, typer.Option("--timeout", min=1, help="Seconds to wait.")] = 60,
+        yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")] = False,
+        kubeconfig: Kubeconfig = None,
+        context: Context = None,
+    ) -> None:
+        where = cluster.connect(kubeconfig, context)
+        asked = ordering.Asked(name, service, lane, namespace or where.namespace, revision, wait, timeout, yes)
+        ordering.run(where, asked, ordering.Clock())
+
+
+for _name, _text in (
+    ("pause", "Hold a lane's rollout where it stands; its weight stays."),
+    ("resume", "Go on with a paused rollout."),
+    ("promote", "Let the canary take the lane now. Where it still waits for a GPU it replaces the stable in place, which costs capacity while it loads."),
+    ("abort", "End the rollout: weight 0 at once, the canary deleted, its revision rejected until `retry`."),
+    ("retry", "Let a rejected revision be tried again."),
+):
+    _ordering(_name, _text)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    typer.echo(importlib.metadata.version("fairlane"))
+
+
+def _machine(service: dict[str, Any]) -> dict[str, Any]:
+    meta = service["metadata"]
+    return {"name": meta["name"], "namespace": meta["namespace"], "status": service.get("status") or {}}
