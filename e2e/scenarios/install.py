@@ -13,11 +13,8 @@ RELEASE = "fairlane"
 
 def values(cluster: Cluster) -> list[str]:
     """The chart's values for a cluster."""
-    return [
-        "--set", f"image.repository={cluster.images['fairlane'].rpartition(':')[0]}", "--set", f"image.tag={cluster.images['fairlane'].rpartition(':')[2]}",
-        "--set", f"router.image={cluster.images['envoy']}",
-        "--set", f"prometheus.url={cluster.prometheus_in_cluster}",
-    ]
+    image, router = cluster.images["fairlane"], cluster.images["envoy"]
+    return ["--set", f"image={image}", "--set", f"routerImage={router}", "--set", f"prometheus.url={cluster.prometheus_in_cluster}"]
 
 
 def operator(cluster: Cluster, *more: str, namespace: str = NAMESPACE, release: str = RELEASE) -> None:
@@ -29,12 +26,13 @@ def operator(cluster: Cluster, *more: str, namespace: str = NAMESPACE, release: 
 
 def deployment(cluster: Cluster, namespace: str = NAMESPACE) -> str:
     """The operator's Deployment."""
-    items = json.loads(cluster.kubectl("get", "deployments", "--namespace", namespace, "-o", "json"))["items"]
+    label = "app.kubernetes.io/name=fairlane"
+    items = json.loads(cluster.kubectl("get", "deployments", "--namespace", namespace, "-l", label, "-o", "json"))["items"]
     return str(items[0]["metadata"]["name"])
 
 
 def operator_pods(cluster: Cluster, namespace: str = NAMESPACE) -> list[dict[str, Any]]:
-    return list(json.loads(cluster.kubectl("get", "pods", "--namespace", namespace, "-o", "json"))["items"])
+    return list(json.loads(cluster.kubectl("get", "pods", "--namespace", namespace, "-l", "app.kubernetes.io/name=fairlane", "-o", "json"))["items"])
 
 
 def delete_operator_pods(cluster: Cluster) -> None:
