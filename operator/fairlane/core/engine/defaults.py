@@ -1,6 +1,7 @@
 """What vLLM takes where nobody sets a flag: data/defaults.yaml."""
 
 import functools
+import re
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any
@@ -8,9 +9,11 @@ from typing import Any
 import yaml
 
 from ...api import spec as specs
-from . import catalog, quantities, versions
+from . import catalog, versions
 
 _GIB = 2**30
+_AMOUNT = re.compile(r"([0-9.]+)([A-Za-z]*)")
+_UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 
 
 @functools.cache
@@ -29,10 +32,18 @@ def flags(version: versions.Version, gpu: specs.Gpu) -> Mapping[str, Any]:
 def _capacity(version: versions.Version, gpu: specs.Gpu) -> dict[str, int]:
     if gpu.memory is None:
         return {}
-    memory = quantities.parse("spec.engine.gpu.memory", gpu.memory) / _GIB
+    memory = _bytes(gpu.memory) / _GIB
     product = (gpu.product or "").lower()
     row = next(row for row in _data()["capacity"] if _since(row) <= version and memory >= row["gib"] and not ("except" in row and row["except"] in product))
     return {name: row[name] for name in ("max-num-batched-tokens", "max-num-seqs")}
+
+
+def _bytes(quantity: str) -> float:
+    """The bytes of a `base.Quantity`."""
+    found = _AMOUNT.fullmatch(quantity)
+    if found is None or found[2] not in _UNITS:
+        raise ValueError(f"{quantity!r} is no quantity; write it as 24Gi")
+    return float(found[1]) * _UNITS[found[2]]
 
 
 def _since(row: dict[str, Any]) -> versions.Version:

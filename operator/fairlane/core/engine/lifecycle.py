@@ -32,10 +32,15 @@ def pre_stop(version: versions.Version, drain_seconds: int) -> dict[str, Any]:
     A loading engine swallows the first SIGTERM and would hold its GPU for the whole grace period: the hook sends until one kills.
     Before --shutdown-timeout SIGTERM cuts what runs: there the hook waits until nothing does.
     """
-    waits = version < command.SHUTDOWN_TIMEOUT_SINCE
-    script = _SCRIPT + (_WAIT_FOR_RUNNING if waits else "")
-    text = script.format(port=names.ENGINE_PORT, kill=_KILL_SECONDS, removal=ENDPOINT_REMOVAL_SECONDS, drain=drain_seconds)
-    return {"exec": {"command": ["python3", "-ISc", text]}}
+    return {"exec": {"command": ["python3", "-ISc", script(version, drain_seconds)]}}
+
+
+def script(
+    version: versions.Version, drain_seconds: int, *, engine: int = 1, port: int = names.ENGINE_PORT, removal_seconds: int = ENDPOINT_REMOVAL_SECONDS
+) -> str:
+    """Return the hook's program for the engine with this process id and port; in its container it is process 1."""
+    text = _SCRIPT + (_WAIT_FOR_RUNNING if version < command.SHUTDOWN_TIMEOUT_SINCE else "")
+    return text.format(engine=engine, port=port, kill=_KILL_SECONDS, removal=removal_seconds, drain=drain_seconds)
 
 
 # Only a refused connection means loading: a busy server may be slow to answer and must not be signalled before the routers have let go.
@@ -46,7 +51,7 @@ while time.monotonic() < end:
     try:
         socket.create_connection(("127.0.0.1", {port}), 2).close()
     except ConnectionRefusedError:
-        os.kill(1, signal.SIGTERM)
+        os.kill({engine}, signal.SIGTERM)
         time.sleep(1)
     except OSError:
         break

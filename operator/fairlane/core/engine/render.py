@@ -33,17 +33,20 @@ def render(service: str, spec: specs.LLMServiceSpec, lane: specs.Lane) -> revisi
 
 
 def _inputs(service: str, spec: specs.LLMServiceSpec, lane: specs.Lane, version: versions.Version, settings: effective.Settings) -> dict[str, Any]:
-    """What makes a pod different. Service and lane are among it, as labels, and keep two lanes' revisions from sharing a name."""
+    """What makes a pod different. Service and lane are among it, as labels, and keep two lanes' revisions from sharing a name.
+
+    Fields at their defaults are left out: a field that a later schema adds must rename no revision.
+    """
     engine = spec.engine
     return {
         "service": service,
         "lane": lane.name,
         "profile": lane.profile.value,
-        "model": spec.model.model_dump(mode="json", by_alias=True, exclude_none=True),
+        "model": spec.model.model_dump(mode="json", by_alias=True, exclude_defaults=True),
         "engine": {
             "image": engine.image,
             "version": str(version),
-            "gpu": engine.gpu.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"memory"}),
+            "gpu": engine.gpu.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"memory"}),
             "pod": engine.pod,
         },
         "flags": effective.inputs(lane, settings),

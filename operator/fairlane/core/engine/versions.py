@@ -7,7 +7,7 @@ from ...api import spec as specs
 from .. import errors
 
 _FIELD = "spec.engine.version"
-_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?![\d.])")
+_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?!\d|\.\d)")
 
 
 class Version(NamedTuple):
@@ -26,7 +26,7 @@ LAST_MINOR = (0, 33)
 
 
 def parse(text: str) -> Version | None:
-    """Return the release at the head of `v0.32.0`, `0.32.0-cu129`, `0.32`; None where there is none."""
+    """Return the release at the head of `v0.32.0`, `0.32.0-cu129`, `0.8.5.post1`, `0.32`; None where there is none."""
     found = _VERSION.match(text)
     return Version(*(int(number or 0) for number in found.groups())) if found else None
 
