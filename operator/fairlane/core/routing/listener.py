@@ -70,7 +70,7 @@ def _manager(place: places.Place) -> Config:
         request_timeout="300s",
         stream_idle_timeout="300s",
         delayed_close_timeout="0.1s",   # a cut stream is seen at once
-        common_http_protocol_options={"idle_timeout": "300s", "headers_with_underscores_action": "DROP_HEADER"},
+        common_http_protocol_options={"idle_timeout": "300s", "headers_with_underscores_action": "ALLOW"},
     )
 
 

@@ -43,4 +43,4 @@ DURATION_BUCKET = DURATION + "_bucket"
 
 _DECADE = (10, 12, 14, 16, 18, 20, 23, 26, 30, 36, 42, 50, 60, 70, 84)
 BUCKETS_MS = tuple(edge for edge in (step * 10**power for power in range(5) for step in _DECADE) if edge <= 600_000)
-"""Edges of both histograms: 10 ms to 10 min, no step over a fifth, so that a p99 that moves by a fifth changes its bucket. Two digits each: Envoy keeps those exact."""
+"""Edges of both histograms: 10 ms to 10 min, no step over a fifth: a p99 that moves by a fifth changes its bucket. Two digits: Envoy keeps those exact."""
