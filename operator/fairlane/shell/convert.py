@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import json
+import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,11 +14,13 @@ from ..api import status as statuses
 from ..core import errors, names, observed
 from ..core import revisions as stored
 from ..core.objects import engine as engine_objects
+from ..core.objects import routes as route_objects
 from ..core.routing import document as routing
 
 Object = dict[str, Any]
 
 _LISTED_ERRORS = 5
+_log = logging.getLogger(__name__)
 
 
 class Unreadable(errors.FairlaneError):
@@ -136,10 +139,11 @@ def children(things: Iterable[Object]) -> tuple[observed.Child, ...]:
 
 def routes(things: Iterable[Object], name: str) -> routing.RouteDocument | None:
     """Return the stored route document; None where there is none, or none that can be read: it is then written anew."""
-    text = next((thing.get("data", {}).get(routing.KEY, "") for thing in things if thing["metadata"]["name"] == name), "")
+    stored_routes = next((thing for thing in things if thing["metadata"]["name"] == name), None)
     try:
-        return routing.RouteDocument.model_validate_json(text) if text else None
-    except pydantic.ValidationError:
+        return route_objects.parse(stored_routes) if stored_routes else None
+    except errors.FairlaneError as error:
+        _log.warning("%s", error)
         return None
 
 

@@ -42,7 +42,7 @@ class Gate:
 
     def closed(self, desired: Object, live: Object | None) -> bool:
         """Whether nothing has to be written. `desired` is stamped."""
-        if live is None or live["metadata"].get("deletionTimestamp"):
+        if live is None or live["metadata"].get("deletionTimestamp") or _stamp(live) != _stamp(desired):
             return False
         reduced = projected(desired, live)
         return bool(reduced == desired or self._seen.get(key(desired)) == names.digest(reduced, 16))
@@ -63,3 +63,8 @@ class Gate:
         owned = [thing for thing, labelled in self._owners.items() if labelled == (namespace, service)]
         for thing in owned:
             self.forget(thing)
+
+
+def _stamp(thing: Object) -> str:
+    """Return the hash that an object carries."""
+    return str(thing["metadata"].get("annotations", {}).get(names.APPLIED_ANNOTATION, ""))
