@@ -66,7 +66,7 @@ def load() -> None:
 @app.command()
 def env() -> None:
     """Lines for the shell that attach to the running cluster."""
-    folders = ":".join(str(module.program(".").parent) for module in (gobuild.KUBERNETES, gobuild.HELM))
+    folders = ":".join(str(module.place) for module in (gobuild.KUBERNETES, gobuild.HELM))
     print(f"export FAIRLANE_CLUSTER_KEEP=1 KUBECONFIG={shlex.quote(str(paths.kubeconfig()))} PATH={shlex.quote(folders)}:$PATH")
 
 

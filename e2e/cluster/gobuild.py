@@ -29,9 +29,13 @@ class Module:
     def key(self) -> str:
         return cache.key(self.folder, repr(sorted(self.programs.items())), repr(sorted(self.variables.items())))
 
+    @property
+    def place(self) -> Path:
+        """Where its programs are, or will be once built."""
+        return cache.folder(self.name, self.key)
+
     def program(self, name: str) -> Path:
-        """Where it is, or will be once built."""
-        return cache.folder(self.name, self.key) / name
+        return self.place / name
 
 
 def _kubernetes() -> Module:

@@ -24,7 +24,9 @@ def start() -> None:
         f"--hostname-override={NODE}", f"--node-ip={paths.NODE_IP}",
     ], log / "kubelet.log")
     sandbox.start([
-        KUBERNETES.program("kube-proxy"), f"--kubeconfig={state}/kube-proxy.kubeconfig", f"--hostname-override={NODE}", f"--cluster-cidr={paths.POD_NETWORK}", "--proxy-mode=nftables",
+        KUBERNETES.program("kube-proxy"), f"--kubeconfig={state}/kube-proxy.kubeconfig", f"--hostname-override={NODE}",
+        f"--cluster-cidr={paths.POD_NETWORK}", "--proxy-mode=nftables",
+        "--conntrack-max-per-core=0",  # a limit of the whole machine, which a namespace may not set and we do not want to
     ], log / "kube-proxy.log")
 
 
@@ -55,7 +57,7 @@ def _kubelet_config(state: Path) -> dict[str, object]:
         "authorization": {"mode": "AlwaysAllow"},
         "tlsCertFile": f"{state}/kubelet.crt", "tlsPrivateKeyFile": f"{state}/kubelet.key",
         "clusterDNS": [paths.NODE_IP], "clusterDomain": "cluster.local", "resolvConf": "",
-        "failSwapOn": False, "localStorageCapacityIsolation": False,
+        "failSwapOn": False,
         "evictionHard": {"memory.available": "100Mi"},  # not the disk: this machine's may well be fuller than a node's
         "imageGCHighThresholdPercent": 100,             # an image that was loaded cannot be pulled again
         "nodeStatusUpdateFrequency": "5s", "syncFrequency": "10s", "maxPods": 200, "registerWithTaints": [],

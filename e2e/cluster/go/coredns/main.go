@@ -1,10 +1,11 @@
-// CoreDNS with the six plugins that a cluster's DNS needs: the whole one links every cloud's client and builds four times as long.
+// CoreDNS with the few plugins that a cluster's DNS needs: the whole one links every cloud's client and builds four times as long.
 package main
 
 import (
 	"github.com/coredns/coredns/core/dnsserver"
 	"github.com/coredns/coredns/coremain"
 
+	_ "github.com/coredns/coredns/plugin/bind"
 	_ "github.com/coredns/coredns/plugin/cache"
 	_ "github.com/coredns/coredns/plugin/errors"
 	_ "github.com/coredns/coredns/plugin/health"
@@ -14,6 +15,6 @@ import (
 )
 
 func main() {
-	dnsserver.Directives = []string{"errors", "health", "ready", "kubernetes", "cache", "template"}
+	dnsserver.Directives = []string{"bind", "errors", "health", "ready", "kubernetes", "cache", "template"}
 	coremain.Run()
 }
