@@ -54,7 +54,7 @@ def metrics(counts: list[int]) -> Iterator[int]:
             """Silence."""
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield server.server_address[1]
         server.shutdown()
@@ -67,7 +67,7 @@ def run(script: str) -> int:
 def test_a_loading_engine_is_told_until_it_ends() -> None:
     with socket.socket() as closed, process(LOADING) as engine:
         closed.bind(("127.0.0.1", 0))   # as vLLM: bound, not listening
-        script = lifecycle.script(NEW, 60, engine=engine.pid, port=closed.getsockname()[1], removal_seconds=0)
+        script = lifecycle.script(NEW, 60, engine=engine.pid, port=closed.getsockname()[1], removal_seconds=0, poll_seconds=0.02)
         hook = subprocess.Popen([sys.executable, "-ISc", script], stderr=subprocess.DEVNULL)
         try:
             assert engine.wait(timeout=10) == 130
@@ -78,20 +78,20 @@ def test_a_loading_engine_is_told_until_it_ends() -> None:
 
 def test_a_serving_engine_gets_no_signal_from_the_hook() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, process(IDLE) as engine:
-        assert run(lifecycle.script(NEW, 60, engine=engine.pid, port=server.getsockname()[1], removal_seconds=0)) == 0
+        assert run(lifecycle.script(NEW, 60, engine=engine.pid, port=server.getsockname()[1], removal_seconds=0, poll_seconds=0.02)) == 0
         assert engine.poll() is None
 
 
 def test_before_shutdown_timeout_the_hook_waits_until_nothing_runs() -> None:
     counts = [2, 0, 9]
     with metrics(counts) as port, process(IDLE) as engine:
-        assert run(lifecycle.script(OLD, 60, engine=engine.pid, port=port, removal_seconds=0)) == 0
+        assert run(lifecycle.script(OLD, 60, engine=engine.pid, port=port, removal_seconds=0, poll_seconds=0.02)) == 0
     assert counts == [9]
 
 
 def test_the_wait_ends_at_its_deadline() -> None:
-    with metrics([1] * 20) as port, process(IDLE) as engine:
-        assert run(lifecycle.script(OLD, 1, engine=engine.pid, port=port, removal_seconds=0)) == 0
+    with metrics([1] * 1000) as port, process(IDLE) as engine:
+        assert run(lifecycle.script(OLD, 1, engine=engine.pid, port=port, removal_seconds=0, poll_seconds=0.02)) == 0
 
 
 @pytest.mark.parametrize(("version", "polls"), [(OLD, True), (versions.Version(0, 17, 1), True), (versions.Version(0, 18, 0), False), (NEW, False)])

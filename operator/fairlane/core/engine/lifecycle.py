@@ -36,11 +36,12 @@ def pre_stop(version: versions.Version, drain_seconds: int) -> dict[str, Any]:
 
 
 def script(
-    version: versions.Version, drain_seconds: int, *, engine: int = 1, port: int = names.ENGINE_PORT, removal_seconds: int = ENDPOINT_REMOVAL_SECONDS
+    version: versions.Version, drain_seconds: int, *,
+    engine: int = 1, port: int = names.ENGINE_PORT, removal_seconds: int = ENDPOINT_REMOVAL_SECONDS, poll_seconds: float = 1,
 ) -> str:
     """Return the hook's program for the engine with this process id and port; in its container it is process 1."""
     text = _SCRIPT + (_WAIT_FOR_RUNNING if version < command.SHUTDOWN_TIMEOUT_SINCE else "")
-    return text.format(engine=engine, port=port, kill=_KILL_SECONDS, removal=removal_seconds, drain=drain_seconds)
+    return text.format(engine=engine, port=port, kill=_KILL_SECONDS, removal=removal_seconds, drain=drain_seconds, poll=poll_seconds)
 
 
 # Only a refused connection means loading: a busy server may be slow to answer and must not be signalled before the routers have let go.
@@ -52,7 +53,7 @@ while time.monotonic() < end:
         socket.create_connection(("127.0.0.1", {port}), 2).close()
     except ConnectionRefusedError:
         os.kill({engine}, signal.SIGTERM)
-        time.sleep(1)
+        time.sleep({poll})
     except OSError:
         break
     else:
@@ -73,5 +74,5 @@ while time.monotonic() < end:
     counts = re.findall(r"^vllm:num_requests_(?:running|waiting)(?:{{.*}})? (\\S+)$", text, re.M)
     if counts and not any(map(float, counts)):
         break
-    time.sleep(1)
+    time.sleep({poll})
 """
