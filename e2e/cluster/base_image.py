@@ -23,5 +23,5 @@ def key() -> str:
 
 def _make(work: Path) -> None:
     excludes = [f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED]
-    command = ["nice", "mmdebstrap", "--variant=minbase", f"--include={_PACKAGES}", *excludes, _SUITE, work / "root.tar"]
+    command: list[str | Path] = ["nice", "mmdebstrap", "--variant=minbase", f"--include={_PACKAGES}", *excludes, _SUITE, work / "root.tar"]
     run("a Debian root for the images", command, paths.logs() / "base.log")

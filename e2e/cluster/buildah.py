@@ -36,7 +36,8 @@ RUN ln -s /usr/bin/python3 /usr/local/bin/python3 && ln -s python3 /usr/local/bi
 ENV PATH=/usr/local/bin:/usr/bin:/bin
 """)
     context = base_image.archive().parent
-    run("importing the base image", _buildah("build", "--isolation=chroot", f"--file={work / 'Dockerfile'}", f"--tag={base_image.NAME}", str(context)), paths.logs() / "base-image.log")
+    command = _buildah("build", "--isolation=chroot", f"--file={work / 'Dockerfile'}", f"--tag={base_image.NAME}", str(context))
+    run("importing the base image", command, paths.logs() / "base-image.log")
 
 
 def _buildah(*arguments: str) -> Sequence[str]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from . import paths
@@ -34,7 +35,7 @@ def remove() -> None:
     for hierarchy in hierarchies():
         group = hierarchy / paths.NAME
         if group.exists():
-            wait_until(f"control group {group} to empty", lambda group=group: _removed(group), 20)
+            wait_until(f"control group {group} to empty", partial(_removed, group), 20)
 
 
 def left() -> list[Path]:

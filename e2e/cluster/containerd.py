@@ -22,11 +22,11 @@ def data() -> Path:
 
 def start() -> None:
     _write_config()
-    sandbox.start([_PROGRAM, "--config", paths.state() / "containerd.toml"], paths.logs() / "containerd.log")
+    sandbox.start([_PROGRAM, "--config", paths.state() / "containerd.toml"], paths.daemon_logs() / "containerd.log")
 
 
 def wait_ready() -> None:
-    wait_until("containerd", _ready, 30, log=paths.logs() / "containerd.log")
+    wait_until("containerd", _ready, 30, log=paths.daemon_logs() / "containerd.log")
 
 
 def _ready() -> bool:
@@ -54,7 +54,7 @@ def _write_config() -> None:
     (state / "containerd.toml").write_text(f"""version = 2
 root = "{data()}/containerd"
 state = "{state}/containerd"
-disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.devmapper"]
+disabled_plugins = ["io.containerd.internal.v1.opt"]  # makes a folder in /opt
 [grpc]
   address = "{socket()}"
 [plugins."io.containerd.grpc.v1.cri"]

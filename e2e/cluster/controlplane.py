@@ -33,7 +33,7 @@ def start_apiserver() -> None:
 
 
 def wait_apiserver(timeout: float = 60) -> None:
-    wait_until("the API server", apiserver_ready, timeout, log=paths.logs() / "kube-apiserver.log")
+    wait_until("the API server", apiserver_ready, timeout, log=paths.daemon_logs() / "kube-apiserver.log")
 
 
 def stop_apiserver() -> None:
@@ -65,4 +65,4 @@ def apiserver_ready() -> bool:
 
 
 def _start(program: Path, flags: dict[str, str]) -> None:
-    sandbox.start([program, *(f"--{name}={value}" for name, value in flags.items())], paths.logs() / f"{program.name}.log")
+    sandbox.start([program, *(f"--{name}={value}" for name, value in flags.items())], paths.daemon_logs() / f"{program.name}.log")

@@ -19,4 +19,4 @@ def start() -> None:
     }}
 }}
 """)
-    sandbox.start([COREDNS.program("coredns"), "-conf", paths.state() / "Corefile"], paths.logs() / "coredns.log")
+    sandbox.start([COREDNS.program("coredns"), "-conf", paths.state() / "Corefile"], paths.daemon_logs() / "coredns.log")

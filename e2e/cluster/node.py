@@ -17,7 +17,7 @@ GPUS = 16
 
 
 def start() -> None:
-    state, log = paths.state(), paths.logs()
+    state, log = paths.state(), paths.daemon_logs()
     (state / "kubelet.yaml").write_text(yaml.safe_dump(_kubelet_config(state)))
     sandbox.start([
         KUBERNETES.program("kubelet"), f"--kubeconfig={state}/node.kubeconfig", f"--config={state}/kubelet.yaml", f"--root-dir={state}/kubelet",
@@ -31,7 +31,7 @@ def start() -> None:
 
 
 def wait_ready() -> None:
-    wait_until("the node", _ready, 60, log=paths.logs() / "kubelet.log", every=0.3)
+    wait_until("the node", _ready, 60, log=paths.daemon_logs() / "kubelet.log", every=0.3)
 
 
 def advertise_gpus() -> None:
@@ -52,7 +52,7 @@ def _kubelet_config(state: Path) -> dict[str, object]:
         "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
         "containerRuntimeEndpoint": f"unix://{containerd.socket()}",
         "cgroupDriver": "cgroupfs", "cgroupRoot": cgroups.PATH,
-        "podLogsDir": str(paths.logs() / "pods"), "volumePluginDir": f"{state}/volume-plugins",
+        "podLogsDir": str(paths.daemon_logs() / "pods"), "volumePluginDir": f"{state}/volume-plugins",
         "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": False}, "x509": {"clientCAFile": f"{state}/ca.crt"}},
         "authorization": {"mode": "AlwaysAllow"},
         "tlsCertFile": f"{state}/kubelet.crt", "tlsPrivateKeyFile": f"{state}/kubelet.key",

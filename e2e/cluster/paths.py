@@ -28,5 +28,9 @@ def logs() -> Path:
     return cache.root() / "log"
 
 
+def daemon_logs() -> Path:
+    return logs() / "daemons"
+
+
 def kubeconfig() -> Path:
     return state() / "admin.kubeconfig"

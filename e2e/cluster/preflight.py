@@ -37,7 +37,7 @@ def require() -> None:
 
 def _user() -> Iterator[Problem]:
     if os.geteuid():
-        yield Problem("not root: namespaces, control groups and mounts need it", "run as root (sudo --preserve-env=HOME), or set KUBECONFIG to a cluster of your own")
+        yield Problem("not root: namespaces, control groups and mounts need it", "run as root, or set KUBECONFIG to a cluster of your own")
 
 
 def _system() -> Iterator[Problem]:
@@ -50,7 +50,8 @@ def _system() -> Iterator[Problem]:
             yield Problem(f"no program {program}", "apt-get install util-linux")
     version = _output(vllm_env.SYSTEM_PYTHON, "-c", "import sys, ensurepip; print('%d.%d' % sys.version_info[:2])")
     if version != "3.11":
-        yield Problem(f"{vllm_env.SYSTEM_PYTHON} is not Python 3.11 with ensurepip ({version or 'it does not run'})", "Debian 12: apt-get install python3 python3-venv (pods use the same one)")
+        what = f"{vllm_env.SYSTEM_PYTHON} is not Python 3.11 with ensurepip ({version or 'it does not run'})"
+        yield Problem(what, "pods use the same one. On Debian 12: apt-get install python3 python3-venv")
 
 
 def _size() -> Iterator[Problem]:
@@ -81,7 +82,9 @@ def _kernel() -> Iterator[Problem]:
         if _output("unshare", "--net", "--mount", "--pid", "--fork", "sh", "-c", script) is None:
             yield Problem(f"the kernel does not give us {what}", "a kernel with them, and not a container without the rights")
     place = cache.root() / "overlay-check"
-    script = f"mkdir -p {place}/a {place}/b {place}/c {place}/d && mount -t overlay overlay -o lowerdir={place}/a,upperdir={place}/b,workdir={place}/c {place}/d"
+    options = f"lowerdir={place}/lower,upperdir={place}/upper,workdir={place}/work"
+    script = f"cd {place} && mkdir lower upper work merged && mount -t overlay -o {options} overlay merged"
+    place.mkdir(parents=True, exist_ok=True)
     if _output("unshare", "--mount", "sh", "-c", script) is None:
         yield Problem(f"no overlay mounts on the file system of {cache.root()}", "set XDG_CACHE_HOME to a folder on a local disk (ext4 or xfs)")
     shutil.rmtree(place, ignore_errors=True)
@@ -94,7 +97,8 @@ def _control_groups() -> Iterator[Problem]:
     else:
         missing = _CONTROLLERS_1 - {name for path in cgroups.hierarchies() for name in path.name.split(",")}
     if missing:
-        yield Problem(f"control groups without {', '.join(sorted(missing))}", "mount them below /sys/fs/cgroup (mount -t cgroup -o NAME NAME /sys/fs/cgroup/NAME)")
+        remedy = "mount them (mount -t cgroup -o NAME NAME /sys/fs/cgroup/NAME), or give this container the host's control groups"
+        yield Problem(f"control groups without {', '.join(sorted(missing))}", remedy)
 
 
 def _addresses() -> Iterator[Problem]:

@@ -24,7 +24,9 @@ def run(what: str, command: Sequence[str | Path], log: Path, *, cwd: Path | None
     say(f"{what} …")
     with log.open("wb") as output:
         # a session of its own, so that Ctrl-C comes to us alone and we end the whole group
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=cwd, env={**os.environ, **(env or {})}, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=cwd, env={**os.environ, **(env or {})}, start_new_session=True,
+        )
         try:
             _follow(what, process, log, started)
         except BaseException:

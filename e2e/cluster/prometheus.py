@@ -25,12 +25,12 @@ def start() -> None:
     sandbox.start([
         _PROGRAM, f"--config.file={state}/prometheus.yaml", f"--storage.tsdb.path={state}/prometheus", "--storage.tsdb.retention.time=12h",
         f"--web.listen-address={paths.NODE_IP}:9090", "--log.level=warn",
-    ], paths.logs() / "prometheus.log")
+    ], paths.daemon_logs() / "prometheus.log")
 
 
 def start_discovery() -> None:
     """Goes on while Prometheus is stopped, so that it knows its targets the moment it is back."""
-    sandbox.start([sys.executable, paths.HERE / "discovery.py", paths.state(), paths.API_SERVER], paths.logs() / "discovery.log")
+    sandbox.start([sys.executable, paths.HERE / "discovery.py", paths.state(), paths.API_SERVER], paths.daemon_logs() / "discovery.log")
 
 
 def stop() -> None:
@@ -38,7 +38,7 @@ def stop() -> None:
 
 
 def wait_ready(timeout: float = 30) -> None:
-    wait_until("Prometheus", ready, timeout, log=paths.logs() / "prometheus.log")
+    wait_until("Prometheus", ready, timeout, log=paths.daemon_logs() / "prometheus.log")
 
 
 def ready() -> bool:

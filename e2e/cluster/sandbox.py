@@ -1,6 +1,7 @@
 """The namespaces that a cluster lives in: processes, mounts and network of its own.
 
-The kernel does the tidying: killing process 1 of a process namespace kills every process in it, the last process takes the mounts and the network with it, the far end of the veth too.
+The kernel does the tidying: killing process 1 of a process namespace kills every process in it, and the last process takes the mounts
+and the network with it, this machine's end of the interface pair too.
 So no list of what was started has to be kept, nothing can be missed after a SIGKILL, and nothing of anyone else's can be hit.
 """
 from __future__ import annotations
@@ -11,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from . import paths
@@ -28,10 +30,11 @@ def init_pid() -> int | None:
 
 
 def create() -> None:
-    subprocess.Popen(
+    init = [sys.executable, "-S", "-E", str(paths.HERE / "init.py"), str(paths.state())]
+    subprocess.run(
         # slave: what this machine mounts later shows inside, what is mounted inside never shows here
-        ["unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "--propagation", "slave", sys.executable, "-S", "-E", str(paths.HERE / "init.py"), str(paths.state())],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        ["setsid", "--fork", "unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "--propagation", "slave", *init],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True,
     )
     wait_until("the cluster's namespaces", lambda: init_pid() is not None, 10, every=0.02)
 
@@ -42,7 +45,7 @@ def destroy() -> None:
     if pid is None:
         return
     _send(pid, signal.SIGKILL)
-    wait_until("the cluster's processes to end", lambda: not Path(f"/proc/{pid}").exists(), 30)
+    wait_until("the cluster's processes to end", partial(_gone, pid), 30)
 
 
 def command(words: Sequence[str | Path]) -> list[str | Path]:
@@ -78,7 +81,7 @@ def stop(program: str | Path, timeout: float = 15) -> None:
             return
         _send(pid, number)
         with suppress(ClusterError):
-            wait_until(f"{Path(program).name} to end", lambda gone=Path(f"/proc/{pid}"): not gone.exists(), timeout)
+            wait_until(f"{Path(program).name} to end", partial(_gone, pid), timeout)
 
 
 def _nsenter() -> list[str]:
@@ -87,6 +90,10 @@ def _nsenter() -> list[str]:
         raise ClusterError("no cluster runs; start it with `make cluster`")
     # never `ip netns exec`: it mounts /sys anew and hides the cgroups from kubelet and runc
     return ["nsenter", f"--target={pid}", "--mount", "--net", "--pid", "--"]
+
+
+def _gone(pid: int) -> bool:
+    return not Path(f"/proc/{pid}").exists()
 
 
 def _send(pid: int, number: signal.Signals) -> None:

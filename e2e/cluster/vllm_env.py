@@ -59,8 +59,8 @@ def _install(work: Path) -> None:
     run("an environment for vLLM", [uv.program(), "venv", "--relocatable", "--python", SYSTEM_PYTHON, "--clear", work], log)
     # no resolution: vllm.txt is the whole list, with an override in it that the packages' own metadata would refuse;
     # bytecode at once: on a read-only mount no pod could keep it, and every start would compile again
-    install: list[str | Path] = [uv.program(), "pip", "install", "--python", work / "bin/python", "--no-deps", "--compile-bytecode", "--requirements", REQUIREMENTS]
-    run("installing vLLM (6 GB)", install, log)
+    options: list[str | Path] = ["--no-deps", "--compile-bytecode", "--requirements", REQUIREMENTS]
+    run("installing vLLM (6 GB)", [uv.program(), "pip", "install", "--python", work / "bin/python", *options], log)
     _name_distribution(work)
 
 

@@ -1,0 +1,61 @@
+# Two commands: `make demo` shows it, `make test` proves it. Both need a bare Debian 12 machine and root, or KUBECONFIG.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+UV_VERSION := 0.13.9
+UV_HOME := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/fairlane/uv/$(UV_VERSION)
+UV := $(UV_HOME)/bin/uv
+PYTHON := .venv/bin/python
+export PYTHONUNBUFFERED := 1
+export UV_PYTHON_DOWNLOADS := never
+
+# However it ends, no cluster of its own stays behind; it tidies itself on Ctrl-C, this is for the case that it was killed.
+WITH_CLUSTER := trap '$(PYTHON) -m e2e.cluster down --abandoned' EXIT;
+
+.PHONY: help setup check generate unit test demo cluster cluster-down
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1|/' | column -t -s '|'
+
+setup: .venv/.done  ## the Python environment of this checkout
+
+.venv/.done: pyproject.toml uv.lock | $(UV)
+	@echo "installing Python packages"
+	@$(UV) sync --frozen --all-extras
+	@touch $@
+
+# into a folder of its own and renamed, so that one which was interrupted is not taken for whole
+$(UV):
+	@echo "installing uv $(UV_VERSION)"
+	@python3 -m venv --clear $(UV_HOME).make || { echo "on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@$(UV_HOME).make/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@rm -rf $(UV_HOME) && mv $(UV_HOME).make $(UV_HOME)
+
+check: setup  ## lint, types, layers, generated files in step
+	@.venv/bin/ruff check .
+	@.venv/bin/mypy
+	@.venv/bin/mypy -p e2e
+	@PYTHONPATH=operator .venv/bin/lint-imports
+	@PYTHONPATH=operator $(PYTHON) -m fairlane.api.crd --check
+
+generate: setup  ## write the CRDs from the types
+	@PYTHONPATH=operator $(PYTHON) -m fairlane.api.crd
+
+unit: setup  ## the tests that need nothing and take seconds
+	@$(PYTHON) -m pytest -q tests/unit
+
+test: setup check  ## everything: unit, contract, shell, then the scenarios on a real cluster
+	@$(PYTHON) -m e2e.cluster build
+	@$(PYTHON) -m pytest -q tests
+	@$(WITH_CLUSTER) $(PYTHON) -m pytest -v e2e/scenarios
+
+demo: setup  ## two lanes of real vLLM, a good change promoted, a bad one rolled back
+	@$(WITH_CLUSTER) $(PYTHON) -m e2e.demo
+
+cluster: setup  ## start the local cluster and leave it up
+	@$(PYTHON) -m e2e.cluster up
+
+cluster-down: setup  ## end it; nothing of it stays but the cache
+	@$(PYTHON) -m e2e.cluster down
