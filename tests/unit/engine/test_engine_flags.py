@@ -69,6 +69,7 @@ def test_a_profiles_cap_is_left_out_where_all_prompts_are_shorter() -> None:
     pytest.param({"hf-overrides": {"b": 1, "a": [2]}}, ["--hf-overrides", '{"a":[2],"b":1}'], id="an object is JSON in a fixed order"),
     pytest.param({"compilation-config.mode": 3}, ["--compilation-config.mode", "3"], id="one key of a JSON value"),
     pytest.param({"cudagraph-capture-sizes": [1, 2]}, ["--cudagraph-capture-sizes", "1", "2"], id="several values"),
+    pytest.param({"middleware": ["a.A", "b.B"]}, ["--middleware=a.A", "--middleware=b.B"], id="once per value"),
     pytest.param({"quantization": "-x"}, ["--quantization=-x"], id="a value that looks like a flag"),
     pytest.param({"watermark": 0.02}, ["--watermark", "0.02"], id="a fraction"),
 ])
@@ -79,8 +80,8 @@ def test_values_become_words(flags: dict[str, Any], words: list[str]) -> None:
 
 @pytest.mark.parametrize(("version", "key", "value", "remedy"), [
     pytest.param("0.32.0", "swap-space", 4, "use kv-offloading-size", id="removed, with a replacement"),
-    pytest.param("0.18.1", "disable-log-requests", True, "enable-log-requests", id="removed, now the default"),
-    pytest.param("0.10.2", "num-scheduler-steps", 8, "removed by 0.10.2", id="removed, with none"),
+    pytest.param("0.18.1", "disable-log-requests", True, "use enable-log-requests false", id="removed, now the default"),
+    pytest.param("0.10.2", "num-scheduler-steps", 8, "removed by 0.10.2; leave it out", id="removed, with none"),
     pytest.param("0.28.0", "max-num-partial-prefills", 2, "long-prefill-token-threshold", id="dead configuration"),
     pytest.param("0.28.0", "max-num-queued-reqs", 2, "came with 0.29.0", id="not there yet"),
     pytest.param("0.32.0", "max-num-seq", 2, "did you mean max-num-seqs?", id="misspelled"),
@@ -146,6 +147,8 @@ def test_the_same_flag_in_two_spellings_is_refused() -> None:
     pytest.param({"scheduler": {"chunkedPrefill": False}}, f"{SCHEDULER}.chunkedPrefill", "set both", id="whole prompts of unknown length"),
     pytest.param({"scheduler": {"maxModelLen": 2048}, "match": {"maxPromptTokens": 2048}}, "spec.lanes[chat].match.maxPromptTokens", "must be below",
                  id="prompts that leave no room for an answer"),
+    pytest.param({"flags": {"max-model-len": 2048}, "admission": {"maxOutputTokens": 2048}}, "spec.lanes[chat].admission.maxOutputTokens", "must be below",
+                 id="answers that leave no room for a prompt"),
     pytest.param({"flags": {"max-model-len": "2k"}, "match": {"maxPromptTokens": 2048}}, "spec.lanes[chat].match.maxPromptTokens", "max-model-len 2000",
                  id="the same, with a length in human form"),
 ])

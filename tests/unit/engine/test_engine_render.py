@@ -75,6 +75,11 @@ def test_two_spellings_of_one_value_are_one_revision() -> None:
     assert make.rendered(as_flag).hash == make.rendered(as_field).hash
 
 
+def test_the_order_of_flags_changes_nothing() -> None:
+    forth, back = {"seed": 1, "dtype": "half", "enforce-eager": True}, {"enforce-eager": True, "dtype": "half", "seed": 1}
+    assert make.rendered(make.service(lane={"flags": forth})) == make.rendered(make.service(lane={"flags": back}))
+
+
 def test_the_hash_is_of_the_inputs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     before = make.rendered(make.service())
     monkeypatch.setattr(rendering.template, "template", lambda _: {"metadata": {}, "spec": {"containers": []}})

@@ -16,7 +16,7 @@ class Flag:
     """One option of `vllm serve`, by its name without the dashes.
 
     Kinds: int, float, human (an int that may end in k or K), bool (has a `--no-` form), switch (false is its absence), list (several values),
-    any (text, number or JSON).
+    repeat (once per value), any (text, number or JSON).
     """
 
     name: str

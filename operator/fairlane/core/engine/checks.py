@@ -47,12 +47,20 @@ def _prompts_fit_the_model(lane: specs.Lane, settings: effective.Settings) -> No
         raise errors.Refused(f"spec.lanes[{lane.name}].match.maxPromptTokens", f"{promised} must be below {longest}; lower it, or raise max-model-len")
 
 
+def _answers_fit_the_model(lane: specs.Lane, settings: effective.Settings) -> None:
+    """The router must not allow an answer that no prompt leaves room for."""
+    longest, allowed = settings.get("max-model-len"), lane.admission.max_output_tokens
+    if allowed is not None and longest is not None and isinstance(longest.value, int) and allowed >= longest.value:
+        raise errors.Refused(f"spec.lanes[{lane.name}].admission.maxOutputTokens", f"{allowed} must be below {longest}; lower it, or raise max-model-len")
+
+
 _RULES: tuple[Callable[[specs.Lane, effective.Settings], None], ...] = (
     _budget_holds_all_sequences,
     _active_sequences_fit,
     _prefill_cap_fits_model,
     _whole_prompt_fits_a_step,
     _prompts_fit_the_model,
+    _answers_fit_the_model,
 )
 
 

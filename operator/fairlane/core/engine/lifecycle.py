@@ -7,7 +7,7 @@ from . import command, versions
 
 ENDPOINT_REMOVAL_SECONDS = 10   # until no router sends anything new: vLLM answers new requests with 500 once it drains
 LOADING_SECONDS = 7200          # a constant: an edit of rollout.loadDeadline, which ends a hopeless canary long before, must make no revision
-_KILL_SECONDS = 30              # how long a loading engine is told to end before the kubelet does it
+_KILL_SECONDS = 60              # how long a loading engine is told to end; until it has its handlers (imports), process 1 ignores the signal
 _TEARDOWN_SECONDS = 15
 
 

@@ -29,7 +29,7 @@ def normalise(field: str, flag: catalog.Flag, value: Any, version: versions.Vers
             return _in_range(field, flag, _int(field, value, is_human=flag.kind == "human"))
         case "float":
             return _in_range(field, flag, _float(field, value))
-        case "list":
+        case "list" | "repeat":
             items = value if isinstance(value, list) else [value]
             return [_any(field, flag, item, version) for item in items]
         case _:
@@ -42,7 +42,9 @@ def spelled(flag: catalog.Flag, name: str, value: Any) -> list[str]:
         if value:
             return [f"--{name}"]
         return [f"--no-{name}"] if flag.kind == "bool" else []
-    words = [_word(item) for item in value] if flag.kind == "list" else [_word(value)]
+    words = [_word(item) for item in value] if flag.kind in ("list", "repeat") else [_word(value)]
+    if flag.kind == "repeat":
+        return [f"--{name}={word}" for word in words]
     if len(words) == 1 and words[0].startswith("-"):
         return [f"--{name}={words[0]}"]
     return [f"--{name}", *words]
