@@ -6,7 +6,7 @@ import pytest
 from tests.unit.engine import make
 
 from fairlane.api import spec as specs
-from fairlane.core import errors
+from fairlane.core import errors, names
 from fairlane.core.engine import catalog, defaults, effective, profiles, values, versions
 
 ALL_VERSIONS = [f"0.{minor}.0" for minor in range(8, 34)]
@@ -191,3 +191,12 @@ def test_engine_defaults_follow_version_and_device(gpu: dict[str, Any], version:
     assert parsed is not None
     known = defaults.flags(parsed, specs.Gpu.model_validate(gpu))
     assert expected == (known.get("max-num-batched-tokens"), known.get("max-num-seqs"), known["gpu-memory-utilization"])
+
+
+@pytest.mark.parametrize(("profile", "digest"), [
+    (specs.Profile.INTERACTIVE, "263d6ab4"), (specs.Profile.LONG_CONTEXT, "74417857"), (specs.Profile.THROUGHPUT, "6bdd3e59"),
+])
+def test_shipped_profiles_never_change(profile: specs.Profile, digest: str) -> None:
+    """A change would give every lane of the profile a rollout when the operator is upgraded: a better profile gets a new name."""
+    shipped = profiles.get(profile)
+    assert digest == names.digest([shipped.drain_seconds, dict(shipped.flags)])
