@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 
 import kopf
 from aiohttp import web
+from kopf._core.engines import peering
 
 from .. import settings as own_settings
 from ..core import observed, plan
@@ -89,6 +90,7 @@ class Operator:
                 registry=wiring.registry(wiring.Wakes(passes.wake), passes.close),
                 settings=wiring.settings(),
                 standalone=True,
+                identity=peering.Identity("fairlane"),   # unused without peering, but kopf would ask for the user's name, and an image's uid has none
                 clusterwide=not self._settings.watched,
                 namespaces=self._settings.watched,
                 stop_flag=stop,
