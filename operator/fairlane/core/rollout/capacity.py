@@ -84,8 +84,14 @@ def _shrunk(lane: view.View, status: statuses.LaneStatus, present: int) -> int:
     """
     short = loading.blocked(lane) is not None and not lane.going(status.stable) and not status.paused
     moved = 0 if not lane.agents.serves(lane.spec.name, status.canary, status.weight) else lane.usable(status.canary)
-    least = max(1, lane.spec.replicas - moved, needed(100 - status.weight, lane.spec.replicas))
+    size = strength(lane, status)
+    least = max(0 if status.weight == 100 else 1, size - moved, math.ceil((100 - status.weight) * size / 100))
     return max(least, present - 1) if short and present > least else present
+
+
+def strength(lane: view.View, status: statuses.LaneStatus) -> int:
+    """Replicas that the lane runs on while it moves over: replacing in place costs one, as `promote` said."""
+    return max(1, lane.spec.replicas - 1) if status.in_place else lane.spec.replicas
 
 
 def _canary(lane: view.View, status: statuses.LaneStatus) -> int | None:

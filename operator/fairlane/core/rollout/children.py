@@ -81,7 +81,8 @@ def _stored_may_go(seen: observed.Observed, owner: _Key, moved: list[lanes.Moved
     live = any(deployment.lane == lane and deployment.revision == revision for deployment in seen.deployments)
     if item is None or live:
         return not live
-    return revision not in (item.status.stable, item.status.canary) and revision not in item.view.used
+    before, after = item.view.status, item.status
+    return revision not in {before.stable, before.canary, after.stable, after.canary} | item.view.used
 
 
 def _engine_names(seen: observed.Observed) -> dict[str, _Key]:

@@ -27,12 +27,20 @@ def advance(seen: observed.Observed, spec: specs.LLMServiceSpec, rendered: dict[
     moved: list[Moved] = []
     command = commands.due(seen.command, seen.status.handled_commands)
     for lane in spec.lanes:
-        waits_for = next((item.view.spec.name for item in moved if item.status.reason == reasons.UNSCHEDULABLE and item.status.canary), "")
+        waits_for = next((item.view.spec.name for item in moved if _wants_a_node(item)), "")
         now = dataclasses.replace(make(seen, spec.rollout, lane, rendered[lane.name], judge), waits_for=waits_for)
         commanded = command is not None and command.lane == lane.name and now.status.stable
         move = commands.follow(now, command) if command is not None and commanded else phases.advance(now)
         moved.append(Moved(now, move))
     return moved
+
+
+def _wants_a_node(item: Moved) -> bool:
+    """Whether the lane's canary has no pod on a node yet: until it has, no later lane may take its GPU."""
+    canary = item.status.canary
+    if not canary or item.status.weight or item.status.phase not in (statuses.Phase.WAITING, statuses.Phase.LOADING):
+        return False
+    return not any(pod.scheduled_at is not None for pod in item.view.of(canary))
 
 
 def make(seen: observed.Observed, rollout: specs.Rollout, lane: specs.Lane, rendered: storing.Rendered, judge: view.Judge) -> view.View:

@@ -94,9 +94,17 @@ def _loading(lane: view.View) -> view.Move:
         status = view.changed(status, phase=Phase.LOADING, phase_since=clock.text(lane.now))
     if not _enough(lane):
         return view.Move(view.changed(status, reason=reasons.LOADING, message=_loading_words(lane)))
-    if lane.usable(status.canary) < _least(lane) or not lane.agents.serves(lane.spec.name, status.canary, status.weight):
+    if lane.usable(status.canary) < _least(lane) or not _known(lane):
         return view.Move(view.changed(status, reason=reasons.AWAITING_AGENTS, message=analysis.awaited(lane)))
     return _loaded(lane, status)
+
+
+def _known(lane: view.View) -> bool:
+    """Whether every router serves the canary at the weight it had; or a pass that was cut off has written the next weight already."""
+    name, status = lane.spec.name, lane.status
+    stored = lane.agents.track(name, status.canary)
+    written = stored is not None and stored.weight == capacity.step(lane.rollout, status).weight
+    return written or lane.agents.serves(name, status.canary, status.weight)
 
 
 def _least(lane: view.View) -> int:

@@ -20,14 +20,20 @@ def proceed(lane: view.View) -> view.Move:
     if status.paused:
         return view.Move(view.changed(status, reason=reasons.PAUSED, message=f"paused while {status.canary} takes the lane over, at {status.weight} %"))
     usable = lane.usable(status.canary)
-    if usable >= full and lane.agents.serves(lane.spec.name, status.canary, 100):
+    if usable >= full and (lane.agents.serves(lane.spec.name, status.canary, 100) or _swapped(lane)):
         return swap(lane, status, reasons.PROMOTED, f"{status.canary} serves the lane with {usable} replicas")
-    weight = max(status.weight, 100 if usable >= full else capacity.carried(usable, full))
+    weight = max(status.weight, capacity.carried(usable, capacity.strength(lane, status)))
     message = f"{status.canary} takes the lane over: {usable} of {full} replicas, {weight} % of the lane"
     if (stuck := loading.blocked(lane)) is not None:
         message += f"; {stuck.message}"
     loading_since = status.loading_since if usable < full and weight == status.weight else None
     return view.Move(view.changed(status, weight=weight, loading_since=loading_since, reason=reasons.PROMOTING, message=view.clipped(message)))
+
+
+def _swapped(lane: view.View) -> bool:
+    """Whether a pass that was cut off has already named the canary the stable in the routes."""
+    stored = lane.agents.track(lane.spec.name, lane.status.canary)
+    return stored is not None and stored.role == "stable"
 
 
 def swap(lane: view.View, status: statuses.LaneStatus, reason: str, message: str) -> view.Move:

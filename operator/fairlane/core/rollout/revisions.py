@@ -11,11 +11,15 @@ def choose(lane: view.View) -> stored.Revision:
     """
     same = [item for item in lane.revisions if item.hash == lane.rendered.hash]
     latest = max(same, key=lambda item: item.ordinal, default=None)
-    if latest is None:
-        return make(lane.rendered, 1)
-    if latest.id in lane.used and latest.id != lane.status.stable:
-        return make(lane.rendered, latest.ordinal + 1)
-    return latest
+    spent = max((ordinal(name) for name in lane.used if view.hash_of(name) == lane.rendered.hash), default=0)
+    if latest is not None and latest.ordinal > spent:
+        return latest
+    return make(lane.rendered, spent + 1)
+
+
+def ordinal(revision: str) -> int:
+    """Return the ordinal in a revision's id."""
+    return int(revision.rpartition("-")[2])
 
 
 def make(rendered: stored.Rendered, ordinal: int) -> stored.Revision:
@@ -32,7 +36,7 @@ def resolve(lane: view.View, revision: str, created: stored.Revision | None = No
     if (found := lane.stored(revision)) is not None:
         return found
     if revision and view.hash_of(revision) == lane.rendered.hash:
-        return make(lane.rendered, int(revision.rpartition("-")[2]))
+        return make(lane.rendered, ordinal(revision))
     return None
 
 

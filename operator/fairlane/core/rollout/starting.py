@@ -31,7 +31,7 @@ def idle(lane: view.View) -> view.Move:
     if lane.status.paused:
         return _wait(lane, reasons.PAUSED, f"paused before revision {lane.rendered.hash} starts; `fairlane resume` goes on")
     if lane.waits_for:
-        return _wait(lane, reasons.LANE_ORDER, f"lane {lane.waits_for} waits for a GPU and comes first")
+        return _wait(lane, reasons.LANE_ORDER, f"lane {lane.waits_for} comes first: its canary has no node yet")
     return _start(lane)
 
 
@@ -71,6 +71,8 @@ def _wait(lane: view.View, reason: str, message: str) -> view.Move:
     if lane.status.phase is statuses.Phase.WAITING and lane.status.reason == reason:
         return view.Move(status)
     status = view.changed(status, phase_since=clock.text(lane.now))
+    if reason == reasons.LANE_ORDER:
+        return view.Move(status)
     return view.Move(status, (view.normal(reasons.EVENT_WAITING, f"{lane.spec.name}: {message}"),))
 
 

@@ -1,0 +1,198 @@
+"""The operator's pass against the simulated cluster, cut off after any write, with what must never happen checked after each."""
+
+import dataclasses
+import datetime
+from typing import Any
+
+from fairlane.api import base
+from fairlane.api import spec as specs
+from fairlane.api import status as statuses
+from fairlane.core import names, observed, plan, planned
+from fairlane.core.engine import render
+from fairlane.core.judge import types as judging
+from fairlane.core.routing import document
+from tests.unit.plan import cluster as clusters
+
+PHASE = statuses.Phase
+
+
+def spec(*lanes: dict[str, Any], **rollout: Any) -> specs.LLMServiceSpec:
+    """A service whose rollouts take seconds; each lane is named, and only what it says differs from the plain case."""
+    plain = {"profile": "Interactive", "replicas": 2}
+    steps = [{"weight": 10, "duration": "60s"}, {"weight": 50, "duration": "30s"}]
+    return specs.LLMServiceSpec.model_validate({
+        "model": {"uri": "hf://Qwen/Qwen2.5-7B-Instruct"},
+        "engine": {"image": "vllm/vllm-openai:v0.32.0"},
+        "lanes": [plain | lane for lane in lanes],
+        "router": {"defaultLane": lanes[0]["name"]},
+        "rollout": {"steps": steps, "loadDeadline": "5m", "warmup": {"requests": 20, "duration": "20s"}} | rollout,
+        "metrics": {"prometheus": {"url": "http://prometheus"}},
+    })
+
+
+def judge(evidence: judging.Evidence | judging.Unavailable, lane: specs.Lane, analysis: specs.Analysis, latencies: bool = True) -> judging.Verdict:
+    """A judge that reads the canary's errors: all of them mean Fail, one means slow."""
+    if isinstance(evidence, judging.Unavailable):
+        return judging.Verdict(statuses.Outcome.UNAVAILABLE, evidence.reason, evidence.message)
+    canary = evidence.canary
+    sides = (statuses.TrackEvidence(revision=side.revision, requests=round(side.requests), replicas=side.replicas) for side in (evidence.stable, canary))
+    record = statuses.EvidenceRecord(since=_text(evidence.since), until=_text(evidence.until), stable=next(sides), canary=next(sides))
+    bad = canary.errors >= canary.requests or (latencies and canary.errors > 0)
+    if canary.requests >= 20 and bad:
+        return judging.Verdict(statuses.Outcome.FAIL, "TailWorse", f"{canary.requests:.0f} canary requests are worse", record)
+    return judging.Verdict(statuses.Outcome.INSUFFICIENT, "NoHarmSeen", f"no harm in {canary.requests:.0f} canary requests", record)
+
+
+@dataclasses.dataclass
+class World:
+    """A service in a cluster."""
+
+    spec: specs.LLMServiceSpec | None
+    cluster: clusters.Cluster = dataclasses.field(default_factory=clusters.Cluster)
+    status: statuses.LLMServiceStatus = dataclasses.field(default_factory=statuses.LLMServiceStatus)
+    command: observed.Command | None = None
+    generation: int = 1
+    metrics: bool = True
+    events: list[planned.Event] = dataclasses.field(default_factory=list)
+    excused: bool = False        # the user asked for what is otherwise never done: replacing in place
+
+    def hash(self, lane: str) -> str:
+        """The hash that the spec asks for in a lane."""
+        assert self.spec is not None
+        return render.render("assistant", self.spec, next(item for item in self.spec.lanes if item.name == lane)).hash
+
+    def change(self, new: specs.LLMServiceSpec | None) -> None:
+        """Apply another spec."""
+        self.spec, self.generation = new, self.generation + 1
+
+    def say(self, command: str, lane: str, revision: str = "") -> None:
+        """Set the command annotation, as the CLI does."""
+        self.command = observed.Command(command, lane, revision, f"{command}-{self.cluster.now:%H%M%S}")
+
+    def lane(self, name: str) -> statuses.LaneStatus:
+        """A lane's status."""
+        return next(lane for lane in self.status.lanes if lane.name == name)
+
+    def observe(self) -> observed.Observed:
+        """What a pass sees."""
+        seen = self.cluster
+        return observed.Observed(
+            name="assistant", namespace="ai", uid="u-1", generation=self.generation, now=seen.now, spec=self.spec, spec_error="" if self.spec else "spec.lanes: is required",
+            status=self.status, command=self.command, revisions=seen.revisions(), deployments=seen.observed_deployments(), pods=seen.observed_pods(),
+            router_pods=seen.observed_routers(), router_ready=sum(pod.ready for pod in seen.observed_routers()), routes=seen.routes(),
+            children=seen.observed_children(), evidence=self.evidence(),
+        )
+
+    def evidence(self) -> dict[str, judging.Evidence | judging.Unavailable]:
+        """What Prometheus says of every canary that has or had weight."""
+        return {
+            lane.name: self._window(lane) if self.metrics else judging.Unavailable("PrometheusUnreachable", "connection refused")
+            for lane in self.status.lanes if lane.canary and lane.weight
+        }
+
+    def _window(self, lane: statuses.LaneStatus) -> judging.Evidence:
+        since = datetime.datetime.fromisoformat(lane.step_since or lane.phase_since or "")
+        return judging.Evidence(since, self.cluster.now, self._side(lane.name, lane.stable, since), self._side(lane.name, lane.canary, since))
+
+    def _side(self, lane: str, revision: str, since: datetime.datetime) -> judging.TrackSamples:
+        quality, requests = self.cluster.quality(revision), self.cluster.requests(lane, revision, since)
+        return judging.TrackSamples(revision, requests, requests if quality.errors else float(quality.slow), replicas=self.cluster.ready(revision))
+
+    def reconcile(self, cut: int | None = None, keep_status: bool = True) -> planned.Plan:
+        """One pass, killed after `cut` writes; the status is the last of them."""
+        made = plan.plan(self.observe(), judge)
+        writes = [("apply", thing) for thing in made.apply if self._differs(thing)] + [("delete", item) for item in made.delete]
+        for kind, write in writes[:cut]:
+            self._write(kind, write)
+        if keep_status and (cut is None or cut > len(writes)):
+            self.status = made.status
+            self.events += made.events
+        return made
+
+    def run(self, seconds: float, every: float = 2.0) -> None:
+        """Let time pass with a pass every so often."""
+        for _ in range(round(seconds / every)):
+            self.cluster.tick(every)
+            self.reconcile()
+
+    def until(self, lane: str, *phases: statuses.Phase, seconds: float = 900.0, every: float = 2.0) -> None:
+        """Run until the lane is in one of the phases; fails when it takes too long."""
+        for _ in range(round(seconds / every)):
+            self.run(every, every)
+            if self.lane(lane).phase in phases:
+                return
+        raise AssertionError(f"{lane} is {self.lane(lane).phase} after {seconds} s: {self.lane(lane).message}")
+
+    def settle(self, lane: str, seconds: float = 900.0) -> None:
+        """Run until the lane is idle and what it left behind is gone."""
+        self.run(4)
+        self.until(lane, PHASE.IDLE, seconds=seconds)
+        self.run(60)
+
+    def _differs(self, thing: dict[str, Any]) -> bool:
+        return self.cluster.things.get((thing["kind"], thing["metadata"]["name"])) != thing
+
+    def _write(self, kind: str, write: Any) -> None:
+        if kind == "delete":
+            self._check_deletion(write)
+            self.cluster.delete(write.kind, write.name)
+            return
+        if write["kind"] == "ConfigMap":
+            self._check_routes(document.RouteDocument.model_validate_json(write["data"][document.KEY]))
+        if write["kind"] == "Deployment":
+            self._check_scale(write)
+        self.cluster.apply(write)
+
+    def _check_routes(self, new: document.RouteDocument) -> None:
+        rejected = {lane.name: lane.rejected for lane in self.status.lanes}
+        for lane in new.lanes:
+            weights = [track.weight for track in lane.tracks]
+            assert len(weights) <= 2
+            assert sum(weights) in (0, 100) and bool(weights) == bool(sum(weights))
+            for track in lane.tracks:
+                old = self._weight(lane.name, track.revision)
+                hash_ = track.revision.partition("-")[0]
+                if track.role == "canary" and track.weight > old:
+                    assert hash_ not in rejected.get(lane.name, []), f"{track.revision} was rejected and gets {track.weight} %"
+                    carried = 100 * self.cluster.ready(track.revision) // max(1, self._replicas(lane.name) - self.excused)
+                    assert carried >= track.weight, f"{track.revision} cannot carry {track.weight} %"
+
+    def _weight(self, lane: str, revision: str) -> int:
+        stored = self.cluster.routes()
+        return sum(track.weight for route in stored.lanes if route.name == lane for track in route.tracks if track.revision == revision) if stored else 0
+
+    def _replicas(self, lane: str) -> int:
+        return next((item.replicas for item in self.spec.lanes if item.name == lane), 1) if self.spec else self.lane(lane).replicas
+
+    def _check_scale(self, thing: dict[str, Any]) -> None:
+        """A stable shrinks only to what carries the weight that every router leaves it."""
+        labels = thing["metadata"]["labels"]
+        old = self.cluster.things.get(("Deployment", thing["metadata"]["name"]))
+        if old is None or labels.get(names.COMPONENT_LABEL) != "engine" or thing["spec"]["replicas"] >= old["spec"]["replicas"] or self.excused:
+            return
+        lane, revision, left = labels[names.LANE_LABEL], labels[names.REVISION_LABEL], thing["spec"]["replicas"]
+        if not self.cluster.ready(revision):
+            return
+        for router in self.cluster.routers:
+            for route in router.serving.lanes if router.serving else ():
+                held = sum(track.weight for track in route.tracks if track.revision == revision)
+                assert route.name != lane or left * 100 >= held * self._replicas(lane), f"{revision} shrinks to {left} while {router.name} gives it {held} %"
+
+    def _check_deletion(self, item: planned.Delete) -> None:
+        """An engine goes only when no router knows it."""
+        thing = self.cluster.things[item.kind, item.name]
+        labels = thing["metadata"]["labels"]
+        if item.kind != "Deployment" or labels[names.COMPONENT_LABEL] != "engine":
+            return
+        for router in self.cluster.routers:
+            known = [track.revision for route in router.serving.lanes if route.name == labels[names.LANE_LABEL] for track in route.tracks] if router.serving else []
+            assert labels[names.REVISION_LABEL] not in known, f"{item.name} is deleted while {router.name} knows it"
+
+
+def _text(moment: datetime.datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def seconds(text: str) -> float:
+    """A duration of the spec."""
+    return base.seconds(text)
