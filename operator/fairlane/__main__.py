@@ -15,7 +15,7 @@ def main(arguments: list[str]) -> int:
         case ["agent", *rest] if rest in ([], ["--init"]):
             from .router import main as agent
 
-            return agent.main(init=bool(rest))
+            return agent.run(rest)
         case _:
             sys.stderr.write(f"{USAGE}\nunknown arguments: {' '.join(arguments) or 'none'}\n")
             return 2

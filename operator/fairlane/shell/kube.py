@@ -8,6 +8,7 @@ KubeError
 """
 
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -137,10 +138,19 @@ class Kube:
 
 
 async def connect(request_seconds: float = 10.0) -> Kube:
-    """Return a client by the pod's service account or, outside of a cluster, by KUBECONFIG; ConfigException where there is neither."""
+    """Return a client by the pod's service account or, outside of a cluster, by KUBECONFIG; Rejected where there is neither."""
     settings = configuration.Configuration(client_session_kwargs={"trust_env": False})
     try:
         kube_config.load_incluster_config(client_configuration=settings)  # type: ignore[no-untyped-call]
     except kube_config.ConfigException:
-        await kube_config.load_kube_config(client_configuration=settings)  # type: ignore[no-untyped-call]
+        await _by_file(settings)
     return Kube(api_client.ApiClient(settings), request_seconds)
+
+
+async def _by_file(settings: configuration.Configuration) -> None:
+    """Fill in the connection that KUBECONFIG describes; the library itself reads the variable only when it is imported."""
+    path = os.environ.get("KUBECONFIG") or "~/.kube/config"
+    try:
+        await kube_config.load_kube_config(config_file=path, client_configuration=settings)  # type: ignore[no-untyped-call]
+    except kube_config.ConfigException as error:
+        raise Rejected(f"KUBECONFIG {path}", 0, f"{error}; run in a cluster with a service account, or set KUBECONFIG") from error

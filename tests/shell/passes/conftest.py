@@ -22,6 +22,7 @@ _PATH = re.compile(
     r"/(?:api|apis)/(?P<version>v1|[^/]+/[^/]+)(?:/namespaces/(?P<namespace>[^/]+))?/(?P<plural>[a-z]+)(?:/(?P<name>[^/]+))?(?:/(?P<sub>status))?"
 )
 _KINDS = {(resource.api_version, resource.plural): resource.kind for resource in vars(resources).values() if isinstance(resource, resources.Resource)}
+_KINDS |= {("v1", "namespaces"): "Namespace", ("apiextensions.k8s.io/v1", "customresourcedefinitions"): "CustomResourceDefinition"}   # kopf waits for them
 
 
 @dataclasses.dataclass

@@ -21,7 +21,7 @@ async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
 class Passes:
     """Passes that note when they ran."""
 
-    def __init__(self, *results: float | None | Exception) -> None:
+    def __init__(self, *results: float | Exception | None) -> None:
         self.times: list[float] = []
         self.keys: list[queue.Key] = []
         self.running = 0
