@@ -24,6 +24,7 @@ app.add_typer(probing.app, name="probe")
 
 Service = Annotated[str, typer.Argument(metavar="SERVICE", help="The LLMService's name.")]
 Lane = Annotated[str | None, typer.Argument(metavar="[LANE]", help="One lane; all where left out.")]
+LaneOption = Annotated[str | None, typer.Option("-l", "--lane", metavar="LANE", help="The lane, as an option.")]
 Namespace = Annotated[str | None, typer.Option("-n", "--namespace", help="The namespace; the context's own where left out.")]
 Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", help="Path of the kubeconfig; KUBECONFIG or ~/.kube/config where left out.")]
 Context = Annotated[str | None, typer.Option("--context", help="The kubeconfig's context.")]
@@ -89,6 +90,7 @@ def status(
 def explain(
     service: Service,
     lane: Lane = None,
+    lane_option: LaneOption = None,
     namespace: Namespace = None,
     form: Form = output.Format.TABLE,
     kubeconfig: Kubeconfig = None,
@@ -96,7 +98,7 @@ def explain(
 ) -> None:
     """Say why a lane's rollout stands or ended as it did: the decisive metric, by how much, on how many requests."""
     where = cluster.connect(kubeconfig, context)
-    answers = why.answers(where.get(namespace or where.namespace, service), lane)
+    answers = why.answers(where.get(namespace or where.namespace, service), lane or lane_option)
     if form is not output.Format.TABLE:
         output.machine([answer.dump() for answer in answers], form)
         return
@@ -118,6 +120,7 @@ def explain(
 def history(
     service: Service,
     lane: Lane = None,
+    lane_option: LaneOption = None,
     namespace: Namespace = None,
     form: Form = output.Format.TABLE,
     kubeconfig: Kubeconfig = None,
@@ -126,10 +129,11 @@ def history(
     """List the last rollouts, how they ended and why."""
     where = cluster.connect(kubeconfig, context)
     one = where.get(namespace or where.namespace, service)
+    ended = views.records(one, lane or lane_option)
     if form is not output.Format.TABLE:
-        output.machine([record.dump() for record in views.records(one, lane)], form)
-    elif views.records(one, lane):
-        output.console().print(views.history(one, lane))
+        output.machine([record.dump() for record in ended], form)
+    elif ended:
+        output.console().print(views.history(ended))
     else:
         typer.echo("no rollout has ended yet", err=True)
 
@@ -141,7 +145,8 @@ def _ordering(name: str, text: str) -> None:
     @friendly
     def run(
         service: Service,
-        lane: Annotated[str, typer.Argument(metavar="LANE", help="The lane.")],
+        lane: Annotated[str | None, typer.Argument(metavar="[LANE]", help="The lane; where only one can be meant it may be left out.")] = None,
+        lane_option: LaneOption = None,
         namespace: Namespace = None,
         revision: Annotated[str | None, typer.Option("--revision", help="The revision it is for; the canary where left out.")] = None,
         wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the operator has handled it.")] = True,
@@ -151,8 +156,8 @@ def _ordering(name: str, text: str) -> None:
         context: Context = None,
     ) -> None:
         where = cluster.connect(kubeconfig, context)
-        asked = ordering.Asked(name, service, lane, namespace or where.namespace, revision, wait, timeout, yes)
-        ordering.run(where, asked, ordering.Clock())
+        asked = ordering.Asked(name, service, lane or lane_option, namespace or where.namespace, revision, wait, timeout, yes)
+        ordering.run(where, asked, ordering.REAL)
 
 
 for _name, _text in (

@@ -4,7 +4,8 @@ import dataclasses
 import json
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import typer
 from rich import status as progress
@@ -48,8 +49,11 @@ class Done:
 class Clock:
     """Time as an argument."""
 
-    now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], float]
+    sleep: Callable[[float], None]
+
+
+REAL = Clock(time.monotonic, time.sleep)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +62,7 @@ class Asked:
 
     command: str
     service: str
-    lane: str
+    lane: str | None
     namespace: str
     revision: str | None
     wait: bool
@@ -68,7 +72,7 @@ class Asked:
 
 def run(where: cluster.Cluster, asked: Asked, clock: Clock) -> None:
     """Send the order, wait for it where asked to, say what came of it; CommandError where it did nothing."""
-    lane = views.lane_of(where.get(asked.namespace, asked.service), asked.lane)
+    lane = meant(where.get(asked.namespace, asked.service), asked.lane)
     if (cost := price(asked.command, lane)) and not asked.yes:
         typer.echo(cost, err=True)
         typer.confirm("Promote in place?", abort=True, err=True)
@@ -84,6 +88,19 @@ def run(where: cluster.Cluster, asked: Asked, clock: Clock) -> None:
         raise failures.CommandError(f"{what} did nothing: {done.said}", failures.NO)
     typer.echo(f"{what}: {done.said or 'handled'}")
     typer.echo(standing(done.lane))
+
+
+def meant(service: Mapping[str, Any], lane: str | None) -> statuses.LaneStatus:
+    """The lane of that name, or the only one on trial, or the only one; CommandError where none or several can be meant."""
+    if lane is not None:
+        return views.lane_of(service, lane)
+    lanes = views.status_of(service).lanes
+    trials = [found for found in lanes if found.canary or found.phase is not statuses.Phase.IDLE]
+    candidates = trials or lanes
+    if len(candidates) != 1:
+        names_of = ", ".join(found.name for found in candidates) or "none yet"
+        raise failures.CommandError(f"name the lane of {service['metadata']['name']}: {names_of}", failures.USAGE)
+    return candidates[0]
 
 
 def price(command: str, lane: statuses.LaneStatus) -> str:

@@ -6,7 +6,6 @@ from typing import Any
 
 from rich import markup, table
 
-from ..api import base
 from ..api import status as statuses
 from . import failures, output
 
@@ -64,10 +63,10 @@ def messages(service: Mapping[str, Any]) -> Iterator[str]:
             yield f"{lane.name}: {markup.escape(lane.message)}"
 
 
-def history(service: Mapping[str, Any], lane: str | None) -> table.Table:
-    """One row per ended rollout, the last first."""
+def history(ended: Iterable[statuses.RolloutRecord]) -> table.Table:
+    """One row per ended rollout."""
     made = output.table("ENDED", "LANE", "FROM", "TO", "RESULT", "TOOK", "REQUESTS", "WHY")
-    for record in records(service, lane):
+    for record in ended:
         took = duration(moment(record.ended_at) - moment(record.started_at))
         cells = (record.lane, record.stable or "-", record.canary, coloured(record.result), took, str(record.canary_requests))
         made.add_row(record.ended_at, *cells, markup.escape(record.message or record.reason))
@@ -110,8 +109,3 @@ def duration(length: datetime.timedelta) -> str:
 
 def _ready(seen: statuses.LLMServiceStatus) -> str:
     return next((condition.status for condition in seen.conditions if condition.type == "Ready"), "Unknown")
-
-
-def identity(service: Mapping[str, Any]) -> str:
-    """Its kind and name, as kubectl has them."""
-    return f"{base.PLURAL}.{base.GROUP}/{service['metadata']['name']}"

@@ -47,6 +47,7 @@ def run(
     prompt_tokens: Annotated[int, typer.Option("--prompt-tokens", help="Size of the prompts without a file.")] = 128,
     output_tokens: Annotated[int, typer.Option("--output-tokens", help="max_tokens, where the source says nothing.")] = 64,
     max_prompt_tokens: Annotated[int | None, typer.Option("--max-prompt-tokens", help="Leave longer rows of the trace out.")] = None,
+    max_output_tokens: Annotated[int | None, typer.Option("--max-output-tokens", help="Never ask for more than this, whatever the source says.")] = None,
     stream: Annotated[bool, typer.Option("--stream/--no-stream", help="Streamed answers; without, only E2E is measured.")] = True,
     ignore_eos: Annotated[bool, typer.Option("--ignore-eos", help="vLLM only: always write all of max_tokens.")] = False,
     header: Annotated[list[str] | None, typer.Option("-H", "--header", help="A header, as `name: value`; may be given again.")] = None,
@@ -59,8 +60,8 @@ def run(
 ) -> None:
     """Send bounded load and print p50, p95, p99 and max of TTFT, ITL and E2E, and the errors by kind. Ends 0 also where requests failed."""
     asked = configs.Config(
-        url, model, total, concurrency, rate, duration, max_in_flight, timeout, prompts, trace, prompt_tokens, output_tokens, max_prompt_tokens, stream,
-        ignore_eos, _headers(header or [], api_key), retry_429, seed,
+        url, model, total, concurrency, rate, duration, max_in_flight, timeout, prompts, trace, prompt_tokens, output_tokens, max_prompt_tokens,
+        max_output_tokens, stream, ignore_eos, _headers(header or [], api_key), retry_429, seed,
     )  # fmt: skip
     made = _guarded(asked)
     if save:

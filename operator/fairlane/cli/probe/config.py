@@ -36,6 +36,7 @@ class Config:
     prompt_tokens: int = 128
     output_tokens: int = 64
     max_prompt_tokens: int | None = None  # rows of the trace beyond are left out
+    max_output_tokens: int | None = None  # bound of what the source asks for
     stream: bool = True
     ignore_eos: bool = False              # vLLM's own: always write `output_tokens`
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict)

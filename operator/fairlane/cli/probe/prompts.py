@@ -31,6 +31,12 @@ class Prompt:
 
 def stream(config: configs.Config) -> Iterator[Prompt]:
     """Return an endless stream of prompts, the same for the same seed; BadConfig names a file that holds none."""
+    limit = config.max_output_tokens
+    source = _source(config)
+    return source if limit is None else (dataclasses.replace(prompt, output_tokens=min(prompt.output_tokens, limit)) for prompt in source)
+
+
+def _source(config: configs.Config) -> Iterator[Prompt]:
     chance = random.Random(config.seed)
     if config.prompts is not None:
         return itertools.cycle(_from_file(config.prompts, config.output_tokens))
