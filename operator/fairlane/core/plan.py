@@ -161,13 +161,20 @@ def _router_facts(seen: observed.Observed, decided: _Decided, routers: agents.Ag
 
 def _moving(seen: observed.Observed, decided: _Decided, routers: agents.Agents) -> list[str]:
     """What is on its way, in words that change only when it does."""
-    found = [f"{item.status.name}: {item.status.phase}" for item in decided.moved if item.status.phase is not statuses.Phase.IDLE]
+    found = [f"{item.status.name}: {item.status.phase}" for item in decided.moved if _rolls(item)]
     found += [words for item in decided.moved if (words := _starting(item))]
     if decided.routes != seen.routes or routers.behind:
         found.append("the routers take the routes")
     roles = {(item.status.name, name) for item in decided.moved for name in (item.status.stable, item.status.canary)}
     leaving = [item.revision for item in seen.deployments if (item.lane, item.revision) not in roles]
     return found + [f"{revision} drains" for revision in leaving]
+
+
+def _rolls(item: lanes.Moved) -> bool:
+    """Whether a rollout runs, or is due."""
+    wanted, status = item.view.rendered.hash, item.status
+    due = bool(status.stable) and wanted != view.hash_of(status.stable) and wanted not in status.rejected
+    return due or status.phase is not statuses.Phase.IDLE
 
 
 def _starting(item: lanes.Moved) -> str:

@@ -56,7 +56,7 @@ def trouble(made: world.World, kind: str) -> None:
         seen.tick(40)
 
 
-@hypothesis.settings(max_examples=30, deadline=None, derandomize=True, database=None)
+@hypothesis.settings(max_examples=12, deadline=None, derandomize=True, database=None)
 @hypothesis.given(
     quality=st.sampled_from(sorted(QUALITIES)), replicas=st.sampled_from([1, 2, 3]), spare=st.sampled_from([1, 2]), lag=st.sampled_from([1.0, 9.0]), cuts=CUTS,
     troubles=TROUBLES,
@@ -70,7 +70,7 @@ def test_every_rollout_ends_as_it_would_have(quality: str, replicas: int, spare:
             trouble(made, due[number])
         made.reconcile(cut)
     made.metrics = True
-    made.settle("chat", seconds=1200)
+    made.settle(seconds=1200)
     lane = made.lane("chat")
     if quality == "good":
         assert (lane.stable.partition("-")[0], lane.rejected) == (wanted, [])
@@ -91,7 +91,7 @@ def test_a_pass_repeated_without_its_status_writes_the_same(quality: str) -> Non
         assert made.cluster.things == before
 
 
-@hypothesis.settings(max_examples=15, deadline=None, derandomize=True, database=None)
+@hypothesis.settings(max_examples=8, deadline=None, derandomize=True, database=None)
 @hypothesis.given(changes=st.lists(st.tuples(st.integers(1, 20), st.sampled_from([8, 12, 24, None])), min_size=1, max_size=5), cuts=CUTS)
 def test_the_last_of_many_changes_is_what_serves(changes: list[tuple[int, int | None]], cuts: list[int | None]) -> None:
     made, _ = started(2, 1, 2.0, "good")
@@ -101,7 +101,7 @@ def test_the_last_of_many_changes_is_what_serves(changes: list[tuple[int, int | 
         for _ in range(passes):
             made.cluster.tick(2)
             made.reconcile(left.pop() if left else None)
-    made.settle("chat", seconds=1200)
+    made.settle(seconds=1200)
     assert made.lane("chat").stable.partition("-")[0] == made.hash("chat")
     assert made.lane("chat").rejected == []
     assert {pod.revision for pod in made.cluster.pods} == {made.lane("chat").stable}
@@ -114,5 +114,5 @@ def test_an_evicted_canary_is_nobodys_fault() -> None:
     made.run(2)
     assert made.lane("chat").phase is PHASE.ANALYZING
     assert "no ready replica" in made.lane("chat").message
-    made.settle("chat")
+    made.settle()
     assert made.lane("chat").stable == f"{wanted}-1"

@@ -123,11 +123,18 @@ class World:
                 return
         raise AssertionError(f"{lane} is {self.lane(lane).phase} after {seconds} s: {self.lane(lane).message}")
 
-    def settle(self, lane: str, seconds: float = 900.0) -> None:
-        """Run until the lane is idle and what it left behind is gone."""
-        self.run(4)
-        self.until(lane, PHASE.IDLE, seconds=seconds)
-        self.run(60)
+    def settle(self, seconds: float = 900.0, every: float = 2.0) -> None:
+        """Run until nothing moves any more; fails when it takes too long."""
+        for _ in range(round(seconds / every)):
+            self.run(every, every)
+            if self.condition("Reconciling").status == "False":
+                self.run(10, 5.0)
+                return
+        raise AssertionError(f"still moving after {seconds} s: {self.condition('Reconciling').message}")
+
+    def condition(self, kind: str) -> statuses.Condition:
+        """One of the conditions."""
+        return next(item for item in self.status.conditions if item.type == kind)
 
     def _differs(self, thing: dict[str, Any]) -> bool:
         return self.cluster.things.get((thing["kind"], thing["metadata"]["name"])) != thing
