@@ -86,6 +86,8 @@ BAD = [
     ("a bound that two routers cannot share", {"spec__lanes__0__admission__maxInFlight": 3},
      ["spec.lanes", "maxInFlight", '["chat"]', "at least 4, twice router.replicas"]),
     ("a default lane that is none", {"spec__router__defaultLane": "docs"}, ["spec.router.defaultLane", "no lane is named docs", '["chat", "documents"]']),
+    ("a default lane that is shorter than another", {"spec__router__defaultLane": "chat", "spec__lanes__1__match__maxPromptTokens": 30000},
+     ["spec.router.defaultLane", 'defaultLane chat has a smaller match.maxPromptTokens than ["documents"]']),
     ("a caller in two lanes", {"spec__lanes__1__match__callers": ["reader", "web"]}, ["spec.lanes", '["chat", "documents"] share a caller']),
     ("a caller twice in one lane", {"spec__lanes__1__match__callers": ["reader", "reader"]}, ["spec.lanes[1].match.callers[1]", "Duplicate"]),
     ("a lane that no request can reach", {"spec__lanes": [*GOOD["spec"]["lanes"], BATCH | {"match": {"allowNamed": False}}]},

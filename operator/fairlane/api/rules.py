@@ -184,11 +184,22 @@ _UNREACHABLE = """lane.name != self.router.defaultLane && !lane.match.allowNamed
     && (!has(lane.match.callers) || size(lane.match.callers) == 0)"""
 _SHARED = "has(other.match.callers) && sets.intersects(lane.match.callers, other.match.callers)"
 
+# What cannot be read for certain goes to the default lane; in a short one, long prompts would hold up the short ones.
+_DEFAULT = "lane.name == self.router.defaultLane && has(lane.match.maxPromptTokens)"
+_LONGER = "has(other.match.maxPromptTokens) && other.match.maxPromptTokens > lane.match.maxPromptTokens"
+
 SPEC = (
     Rule(
         "self.lanes.exists(lane, lane.name == self.router.defaultLane)",
         "router.defaultLane must be the name of a lane",
         "'router.defaultLane: no lane is named %s; the lanes are %s'.format([self.router.defaultLane, self.lanes.map(lane, lane.name)])",
+        ".router.defaultLane",
+    ),
+    Rule(
+        f"!self.lanes.exists(lane, {_DEFAULT} && self.lanes.exists(other, {_LONGER}))",
+        "router.defaultLane must be the lane with the longest match.maxPromptTokens, or one without: what cannot be read for certain goes there",
+        f"""'router.defaultLane %s has a smaller match.maxPromptTokens than %s, but what cannot be read goes there; use the longest lane or one without'
+        .format([self.router.defaultLane, self.lanes.filter(other, self.lanes.exists(lane, {_DEFAULT} && {_LONGER})).map(other, other.name)])""",
         ".router.defaultLane",
     ),
     Rule(

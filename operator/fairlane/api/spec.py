@@ -130,7 +130,8 @@ class Router(base.Model):
         "Router pods. Unit: pods. Each takes an equal share of every lane's maxInFlight; with one, the bound is exact from both sides. Default: 2."
     ))
     default_lane: str = Field(min_length=1, max_length=20, description=(
-        "Lane of every request that nothing else places, and of what cannot be read for certain: choose the one that takes the longest prompts. Required."
+        "Lane of every request that nothing else places, and of what cannot be read for certain. It must take the longest prompts: no other has a larger "
+        "maxPromptTokens. Required."
     ))
     caller_header: Annotated[str, pydantic.StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=64)] = Field(
         "x-caller", json_schema_extra=rules.extra(rules.CALLER_HEADER), description=(
