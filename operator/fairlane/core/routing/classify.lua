@@ -255,7 +255,7 @@ end
 local function refuse(h, lane, most, wanted)
   h:headers():replace('x-fairlane-refused', '1')
   local shown = sformat(wanted < 1e15 and '%.0f' or '%.3g', wanted)
-  h:respond({ [':status'] = '400', ['x-fairlane-lane'] = lane }, sformat(
+  h:respond({ [':status'] = '400' }, sformat(
     '{"error":{"message":"The request asks for %s output tokens; lane %s allows at most %.0f. Ask for fewer or use another lane.",'
     .. '"type":"invalid_request_error","param":"max_tokens","code":"max_output_tokens_exceeded"}}', shown, lane, most))
 end

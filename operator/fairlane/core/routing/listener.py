@@ -4,7 +4,7 @@ import importlib.resources
 
 from . import logs, replies, routes
 from . import place as places
-from .protos import Config, extension, typed
+from .protos import Config, extension, set_header, typed
 
 BUFFER_LIMIT = 16 * 1024 * 1024
 """Bytes of one request that may wait in memory: a chunked body is read whole before its lane is chosen, and a body up to this size can be retried."""
@@ -85,5 +85,21 @@ def _filters() -> list[Config]:
     return [
         extension("envoy.filters.http.health_check", "envoy.extensions.filters.http.health_check.v3.HealthCheck", pass_through_mode=False, headers=[probe]),
         extension("envoy.filters.http.lua", "envoy.extensions.filters.http.lua.v3.Lua", stat_prefix="classify", source_codes=script),
-        extension("envoy.filters.http.router", "envoy.extensions.filters.http.router.v3.Router", suppress_envoy_headers=True, upstream_log=logs.of_tries()),
+        extension(
+            "envoy.filters.http.router",
+            "envoy.extensions.filters.http.router.v3.Router",
+            suppress_envoy_headers=True,
+            upstream_log=logs.of_tries(),
+            upstream_http_filters=_of_answers(),
+        ),
+    ]
+
+
+def _of_answers() -> list[Config]:
+    """Say who answered: beside an engine's answer only, which a route's own headers could not tell from ours."""
+    told = {"x-fairlane-track": "%UPSTREAM_METADATA(envoy.lb:role)%", "x-fairlane-revision": "%UPSTREAM_METADATA(envoy.lb:revision)%"}
+    mutations = {"response_mutations": [{"append": set_header(name, value)} for name, value in told.items()]}
+    return [
+        extension("envoy.filters.http.header_mutation", "envoy.extensions.filters.http.header_mutation.v3.HeaderMutation", mutations=mutations),
+        extension("envoy.filters.http.upstream_codec", "envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec"),
     ]

@@ -44,7 +44,7 @@ def of_requests() -> list[Config]:
     line = extension("envoy.access_loggers.stdout", "envoy.extensions.access_loggers.stream.v3.StdoutAccessLog", log_format={"json_format": LINE})
     return [
         line,
-        _logged(_CLASSIFIED, counters=[_counter(metrics.REQUESTS_STAT)]),
+        _logged(_CLASSIFIED, counters=[_counter(metrics.REQUESTS_STAT, "%RESP(X-FAIRLANE-REVISION)%")]),
         _logged(_all(_POST, _HUNG), counters=[_counter(metrics.FAILURES_STAT)]),
         _logged(_all(_POST, _HUNG, _code("EQ", 504)), counters=[_counter(metrics.TRIES_STAT)]),   # no header came: the log of tries saw no answer
     ]
@@ -78,8 +78,8 @@ def _tags(values: dict[str, str]) -> list[Config]:
     return [{"name": name, "value_format": value} for name, value in values.items()]
 
 
-def _counter(stat: str) -> Config:
-    tags = _tags({metrics.LANE: _LANE, metrics.REVISION: _REVISION, metrics.CODE: "%RESPONSE_CODE%", metrics.FLAGS: "%RESPONSE_FLAGS%"})
+def _counter(stat: str, revision: str = _REVISION) -> Config:
+    tags = _tags({metrics.LANE: _LANE, metrics.REVISION: revision, metrics.CODE: "%RESPONSE_CODE%", metrics.FLAGS: "%RESPONSE_FLAGS%"})
     return {"stat": {"name": stat, "tags": tags}, "value_fixed": 1}
 
 

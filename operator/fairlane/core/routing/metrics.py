@@ -28,7 +28,7 @@ for each revision; single series need not match (a hung stream is code 200, flag
 """
 
 REQUESTS = _PREFIX + REQUESTS_STAT
-"""Counter [lane, revision, code, flags]: answers as clients saw them, our own 429, 503 and 504 among them.
+"""Counter [lane, revision, code, flags]: answers as clients saw them; our own 429, 503 and 504 have no revision.
 
 Flag DC: the client left; code 200 with another flag: a broken stream; code 429 with flag UO: refused by the lane's bound.
 """

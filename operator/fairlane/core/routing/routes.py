@@ -44,11 +44,7 @@ def _rule(rule_name: str, match: Config, lane: document.LaneRoute, kind: str, sp
         "name": rule_name,
         "match": match,
         "route": _target(lane, split) | _times(lane, kind) | {"retry_policy": _RETRY},
-        "response_headers_to_add": [
-            set_header("x-fairlane-lane", lane.name),
-            set_header("x-fairlane-track", "%UPSTREAM_METADATA(envoy.lb:role)%"),
-            set_header("x-fairlane-revision", "%UPSTREAM_METADATA(envoy.lb:revision)%"),
-        ],
+        "response_headers_to_add": [set_header("x-fairlane-lane", lane.name)],
     }
 
 
