@@ -49,7 +49,7 @@ async def test_a_second_waits_until_the_first_lets_go(stub: Any, api: kube.Kube,
     first, second = candidate(api, clock, "a"), candidate(api, clock, "b", seconds=0.05)
     await first.acquire()
     waiting = asyncio.create_task(second.acquire())
-    while sum(request == ("GET", "/apis/coordination.k8s.io/v1/namespaces/system/leases/fairlane") for request in stub.requests) < 4:
+    while sum(request == ("GET", "/apis/coordination.k8s.io/v1/namespaces/system/leases/fairlane") for request in stub.requests) < 4:   # noqa: ASYNC110  the code under test sets no event for tests
         await asyncio.sleep(0.005)
     assert (holder(stub), waiting.done()) == ("a", False)
     await first.release()
@@ -94,7 +94,7 @@ async def test_an_api_server_that_was_away_gives_the_lease_back_to_its_holder(st
     clock.seconds += 30
     stub.fail("GET", "/leases", 503, times=2)
     keeper = asyncio.create_task(first.keep())
-    while not first.leads():
+    while not first.leads():   # noqa: ASYNC110  the code under test sets no event for tests
         await asyncio.sleep(0.005)
     assert keeper.done() is False
     keeper.cancel()
