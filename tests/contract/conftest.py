@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import os
 import pathlib
+import shutil
 import socket
 import ssl
 import subprocess
@@ -60,7 +61,9 @@ def _free_port() -> int:
 
 @contextlib.contextmanager
 def _running(log: pathlib.Path, command: list[str | pathlib.Path]) -> Iterator[subprocess.Popen[bytes]]:
-    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT) as process:
+    # Linux ends it with us, however we end; elsewhere it is ended below.
+    guard = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+    with log.open("wb") as output, subprocess.Popen([*guard, *command], stdout=output, stderr=subprocess.STDOUT) as process:
         try:
             yield process
         finally:
