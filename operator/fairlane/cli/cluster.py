@@ -29,7 +29,7 @@ class Cluster(Protocol):
         """Set annotations of a service."""
 
     def events(self, namespace: str, name: str) -> list[dict[str, Any]]:
-        """The events of a service, as far as one may read them: reason, message, count, version."""
+        """The events of a service, as far as one may read them: reason, message, version."""
 
 
 def connect(kubeconfig: str | None, context: str | None) -> Cluster:
@@ -58,7 +58,6 @@ class KubernetesCluster:
         self.namespace = namespace
         self._api = api
         self._objects = client.CustomObjectsApi(api)
-        self._core = client.CoreV1Api(api)
 
     def get(self, namespace: str, name: str) -> dict[str, Any]:
         """One service; CommandError says which there are."""
@@ -89,15 +88,16 @@ class KubernetesCluster:
 
     def events(self, namespace: str, name: str) -> list[dict[str, Any]]:
         """The events of a service; none where one may not read them."""
-        selector = f"involvedObject.kind={base.KIND},involvedObject.name={name}"
+        selector = f"regarding.kind={base.KIND},regarding.name={name}"
         try:
             with _sentences(self._api, "read events"):
-                found = self._core.list_namespaced_event(namespace, field_selector=selector, _request_timeout=_TIMEOUT)
+                found: Any = self._objects.list_namespaced_custom_object(
+                    "events.k8s.io", "v1", namespace, "events", field_selector=selector, _request_timeout=_TIMEOUT
+                )
         except failures.CommandError:
             return []   # they only make the answer of a command friendlier
         return [
-            {"reason": event.reason or "", "message": event.message or "", "uid": event.metadata.uid, "version": event.metadata.resource_version}
-            for event in found.items
+            {"reason": event.get("reason", ""), "message": event.get("note", ""), "version": event["metadata"]["resourceVersion"]} for event in found["items"]
         ]
 
 

@@ -53,7 +53,7 @@ class FakeCluster:
         self.orders: list[dict[str, str]] = []
         self.answer: dict[str, str] | None = {"reason": "CommandFollowed", "message": "the weight stays"}
         self.away = False
-        self._events: list[dict[str, Any]] = [{"reason": "CommandIgnored", "message": "of yesterday", "uid": "0", "version": "1"}]
+        self._events: list[dict[str, Any]] = [{"reason": "CommandIgnored", "message": "of yesterday", "version": "1"}]
         self._due: list[str] = []
 
     def services(self, namespace: str | None) -> list[dict[str, Any]]:
@@ -68,11 +68,13 @@ class FakeCluster:
         raise failures.missing("service", name, f"namespace {namespace}", [item["metadata"]["name"] for item in self.kept])
 
     def annotate(self, namespace: str, name: str, annotations: dict[str, str]) -> None:
+        assert (namespace, name) == ("prod", "assistant")
         order = json.loads(annotations[names.COMMAND_ANNOTATION])
         self.orders.append(order)
         self._due.append(order["id"])
 
     def events(self, namespace: str, name: str) -> list[dict[str, Any]]:
+        assert (namespace, name) == ("prod", "assistant")
         return list(self._events)
 
     def _operate(self, item: dict[str, Any]) -> None:
@@ -80,7 +82,7 @@ class FakeCluster:
             return
         item["status"]["handledCommands"].append(self._due.pop())
         if self.answer:
-            self._events.append({**self.answer, "uid": "1", "version": "2"})
+            self._events.append({**self.answer, "version": "2"})
 
 
 @pytest.fixture
@@ -92,6 +94,6 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
     def sleep(seconds: float) -> None:
         passed[0] += seconds
 
-    monkeypatch.setattr(cluster, "connect", lambda kubeconfig, context: made)
+    monkeypatch.setattr(cluster, "connect", lambda *_: made)
     monkeypatch.setattr(ordering, "REAL", ordering.Clock(lambda: passed[0], sleep))
     return made

@@ -19,7 +19,6 @@ def raising(monkeypatch: pytest.MonkeyPatch, error: Exception) -> cluster.Kubern
 
     for name in ("list_namespaced_custom_object", "patch_namespaced_custom_object"):
         monkeypatch.setattr(client.CustomObjectsApi, name, fail)
-    monkeypatch.setattr(client.CoreV1Api, "list_namespaced_event", fail)
     return made
 
 
