@@ -66,7 +66,7 @@ class EvidenceRecord(base.StatusModel):
     until: base.Time = Field(description="End of the window.")
     stable: TrackEvidence = Field(description="The stable's numbers.")
     canary: TrackEvidence = Field(description="The canary's numbers.")
-    metric: base.Word = Field("", description="Metric that decided: ttft, itl, queue, e2e, router_ttft, router_duration or errors.")
+    metric: base.Word = Field("", description="Metric that decided: ttft, router_ttft, itl, tpot, queue, e2e, router_duration or errors.")
     edge: base.Word = Field("", description="Limit that requests were counted over, with its unit: an objective, or the bucket edge above the stable's p99.")
     canary_share: base.Word = Field("", description="Share of the canary's requests over the edge, 0 to 1.")
     stable_share: base.Word = Field("", description="Share of the stable's requests over the edge, 0 to 1.")
