@@ -64,9 +64,9 @@ class Queue:
         return len(self._items)
 
     def overdue(self) -> float:
-        """Seconds by which the most belated pass is late, running ones included."""
+        """Seconds by which the most belated pass is late, running ones included; 0: none is."""
         now = asyncio.get_running_loop().time()
-        return max((now - item.due for item in self._items.values()), default=0.0)
+        return max([0.0, *(now - item.due for item in self._items.values())])
 
     async def close(self) -> None:
         """End all workers; a pass under way is cut."""

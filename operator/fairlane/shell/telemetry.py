@@ -16,6 +16,7 @@ class Telemetry:
     """Counters of what the operator does, and the few numbers per service that alerts need."""
 
     def __init__(self) -> None:
+        prometheus_client.disable_created_metrics()
         self.registry = registry = prometheus_client.CollectorRegistry()
         self._passes = prometheus_client.Counter("fairlane_reconciles", "Passes over a service, by how they ended.", ["result"], registry=registry)
         self._errors = prometheus_client.Counter("fairlane_reconcile_errors", "Failures, by what failed.", ["reason"], registry=registry)
@@ -88,13 +89,20 @@ def application(counters: Telemetry, ailment: Callable[[], str]) -> web.Applicat
     """Return the HTTP application: /metrics, and /healthz, which answers 503 with the ailment where there is one."""
 
     async def metrics(_request: web.Request) -> web.Response:
-        return web.Response(body=prometheus_client.generate_latest(counters.registry), headers={"Content-Type": prometheus_client.CONTENT_TYPE_LATEST})
+        body = prometheus_client.generate_latest(counters.registry)
+        return _closing(web.Response(body=body, headers={"Content-Type": prometheus_client.CONTENT_TYPE_LATEST}))
 
     async def healthz(_request: web.Request) -> web.Response:
         text = ailment()
-        return web.Response(text=f"{text or 'ok'}\n", status=503 if text else 200)
+        return _closing(web.Response(text=f"{text or 'ok'}\n", status=503 if text else 200))
 
     app = web.Application()
     app.router.add_get("/metrics", metrics)
     app.router.add_get("/healthz", healthz)
     return app
+
+
+def _closing(response: web.Response) -> web.Response:
+    """Return the answer with its connection closed after it: one that is kept alive holds up kopf's end by seconds."""
+    response.force_close()
+    return response

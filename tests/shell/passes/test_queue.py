@@ -136,5 +136,5 @@ async def test_overdue(held: bool) -> None:
         passes.hold.clear()
     line = queue.Queue(passes, queue.Pace(settle=0.01))
     line.wake(KEY)
-    await until(lambda: line.overdue() > 0.05 if held else line.overdue() < 0)
+    await until(lambda: line.overdue() > 0.05 if held else line.overdue() == 0)
     await line.close()
