@@ -13,7 +13,7 @@ from .judge import types as evidence
 from .objects import monitoring
 from .objects import router as router_objects
 from .objects import routes as routes_objects
-from .rollout import agents, children, commands, freeze, lanes, reasons, record, routes, summary, view
+from .rollout import agents, analysis, children, commands, freeze, lanes, reasons, record, routes, summary, view
 from .routing import document
 
 IDLE_SECONDS = 60.0      # nothing moves: events wake a pass, this is for those that were lost
@@ -185,13 +185,15 @@ def _starting(item: lanes.Moved) -> str:
 
 
 def _metrics(seen: observed.Observed, decided: _Decided) -> tuple[str, str, str]:
-    weighted = {item.status.name for item in decided.moved if item.status.weight and item.status.phase is not statuses.Phase.ROLLING_BACK}
-    read = {name: value for name, value in seen.evidence.items() if name in weighted}
-    for name, value in read.items():
-        if isinstance(value, evidence.Unavailable):
-            return conditions.FALSE, value.reason, f"{name}: {value.message}"
-    if read:
-        return conditions.TRUE, reasons.AVAILABLE, ""
+    weighted = [item.status for item in decided.moved if item.status.weight and item.status.phase is not statuses.Phase.ROLLING_BACK]
+    for lane in weighted:
+        value = seen.evidence.get(lane.name)
+        if isinstance(value, evidence.Unavailable) and not analysis.opening(lane, seen.now):
+            return conditions.FALSE, value.reason, f"{lane.name}: {value.message}"
+        if lane.reason == reasons.METRICS_UNAVAILABLE:
+            return conditions.FALSE, reasons.METRICS_UNAVAILABLE, f"{lane.name}: {lane.message}"
+    if weighted:
+        return conditions.TRUE, reasons.AVAILABLE, "the canary's window was read"
     if seen.spec is not None and not (seen.spec.metrics.prometheus.url or seen.settings.prometheus_url):
         return conditions.FALSE, reasons.NOT_CONFIGURED, "no Prometheus is named in metrics.prometheus.url or in the operator's settings: a canary would hold"
     return conditions.UNKNOWN, reasons.NOT_NEEDED, "nothing is read while no canary has traffic"
@@ -201,9 +203,9 @@ def _wake_after(seen: observed.Observed, decided: _Decided, status: statuses.LLM
     before = {lane.name: lane.phase for lane in seen.status.lanes}
     if decided.delete or any(before.get(lane.name) is not lane.phase for lane in status.lanes):
         return SOON_SECONDS
-    analyzing = any(lane.phase in (statuses.Phase.WARMING, statuses.Phase.ANALYZING) for lane in status.lanes)
-    moving = any(lane.phase is not statuses.Phase.IDLE or lane.stable_down_since for lane in status.lanes) or decided.routes != seen.routes
-    interval = base.seconds(seen.spec.rollout.analysis.interval) if seen.spec else MOVING_SECONDS
-    if analyzing:
+    if any(lane.phase in (statuses.Phase.WARMING, statuses.Phase.ANALYZING) for lane in status.lanes):
+        interval = base.seconds(seen.spec.rollout.analysis.interval) if seen.spec else MOVING_SECONDS
         return max(SOON_SECONDS, interval)
-    return MOVING_SECONDS if moving else IDLE_SECONDS
+    moving = any(lane.phase is not statuses.Phase.IDLE or lane.stable_down_since for lane in status.lanes)
+    reconciling = any(item.type == conditions.RECONCILING and item.status == conditions.TRUE for item in status.conditions)
+    return MOVING_SECONDS if moving or reconciling else IDLE_SECONDS

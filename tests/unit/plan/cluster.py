@@ -1,4 +1,4 @@
-"""A simulated cluster under a fake clock: what the operator applies is stored, kubelet, scheduler, router agents and Prometheus are simple and deterministic."""
+"""A simulated cluster under a fake clock: what is applied is stored; kubelet, scheduler, router agents and traffic are simple and deterministic."""
 
 import dataclasses
 import datetime
@@ -138,9 +138,8 @@ class Cluster:
 
     def observed_deployments(self) -> tuple[observed.EngineDeployment, ...]:
         """The engine Deployments as a pass sees them."""
-        return tuple(
-            observed.EngineDeployment(_label(thing, names.LANE_LABEL), _label(thing, names.REVISION_LABEL), thing["spec"]["replicas"]) for thing in self.deployments()
-        )
+        found = ((_label(thing, names.LANE_LABEL), _label(thing, names.REVISION_LABEL), thing["spec"]["replicas"]) for thing in self.deployments())
+        return tuple(observed.EngineDeployment(*item) for item in found)
 
     def observed_routers(self) -> tuple[observed.RouterPod, ...]:
         """The router pods as a pass sees them."""

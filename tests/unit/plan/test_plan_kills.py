@@ -5,9 +5,9 @@ from typing import Any
 import hypothesis
 import pytest
 from hypothesis import strategies as st
+from tests.unit.plan import cluster, world
 
 from fairlane.api import status as statuses
-from tests.unit.plan import cluster, world
 
 PHASE = statuses.Phase
 STEPS = [{"weight": 10, "duration": "20s"}, {"weight": 50, "duration": "20s"}]
@@ -61,7 +61,9 @@ def trouble(made: world.World, kind: str) -> None:
     quality=st.sampled_from(sorted(QUALITIES)), replicas=st.sampled_from([1, 2, 3]), spare=st.sampled_from([1, 2]), lag=st.sampled_from([1.0, 9.0]), cuts=CUTS,
     troubles=TROUBLES,
 )
-def test_every_rollout_ends_as_it_would_have(quality: str, replicas: int, spare: int, lag: float, cuts: list[int | None], troubles: list[tuple[int, str]]) -> None:
+def test_every_rollout_ends_as_it_would_have(
+    quality: str, replicas: int, spare: int, lag: float, cuts: list[int | None], troubles: list[tuple[int, str]]
+) -> None:
     made, wanted = started(replicas, max(spare, (replicas + 1) // 2), lag, quality)
     old, due = made.lane("chat").stable, dict(troubles)
     for number, cut in enumerate([*cuts, *[None] * (61 - len(cuts))]):

@@ -3,10 +3,10 @@
 import dataclasses
 
 import pytest
+from tests.unit.plan import cluster, world
 
 from fairlane.api import status as statuses
 from fairlane.core import plan
-from tests.unit.plan import cluster, world
 
 PHASE = statuses.Phase
 

@@ -4,6 +4,8 @@ import dataclasses
 import datetime
 from typing import Any
 
+from tests.unit.plan import cluster as clusters
+
 from fairlane.api import base
 from fairlane.api import spec as specs
 from fairlane.api import status as statuses
@@ -11,7 +13,6 @@ from fairlane.core import names, observed, plan, planned
 from fairlane.core.engine import render
 from fairlane.core.judge import types as judging
 from fairlane.core.routing import document
-from tests.unit.plan import cluster as clusters
 
 PHASE = statuses.Phase
 
@@ -77,7 +78,8 @@ class World:
         """What a pass sees."""
         seen = self.cluster
         return observed.Observed(
-            name="assistant", namespace="ai", uid="u-1", generation=self.generation, now=seen.now, spec=self.spec, spec_error="" if self.spec else "spec.lanes: is required",
+            name="assistant", namespace="ai", uid="u-1", generation=self.generation, now=seen.now,
+            spec=self.spec, spec_error="" if self.spec else "spec.lanes: is required",
             status=self.status, command=self.command, revisions=seen.revisions(), deployments=seen.observed_deployments(), pods=seen.observed_pods(),
             router_pods=seen.observed_routers(), router_ready=sum(pod.ready for pod in seen.observed_routers()), routes=seen.routes(),
             children=seen.observed_children(), evidence=self.evidence(),
@@ -155,7 +157,7 @@ class World:
         for lane in new.lanes:
             weights = [track.weight for track in lane.tracks]
             assert len(weights) <= 2
-            assert sum(weights) in (0, 100) and bool(weights) == bool(sum(weights))
+            assert sum(weights) == (100 if weights else 0)
             for track in lane.tracks:
                 old = self._weight(lane.name, track.revision)
                 hash_ = track.revision.partition("-")[0]
@@ -192,7 +194,8 @@ class World:
         if item.kind != "Deployment" or labels[names.COMPONENT_LABEL] != "engine":
             return
         for router in self.cluster.routers:
-            known = [track.revision for route in router.serving.lanes if route.name == labels[names.LANE_LABEL] for track in route.tracks] if router.serving else []
+            routes = [route for route in router.serving.lanes if route.name == labels[names.LANE_LABEL]] if router.serving else []
+            known = [track.revision for route in routes for track in route.tracks]
             assert labels[names.REVISION_LABEL] not in known, f"{item.name} is deleted while {router.name} knows it"
 
 

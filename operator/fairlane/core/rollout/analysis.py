@@ -1,11 +1,14 @@
 """Warming and analyzing: the canary has traffic, and every pass asks the judge."""
 
+import datetime
+
 from ...api import base
 from ...api import spec as specs
 from ...api import status as statuses
 from ..judge import types as judging
 from . import capacity, clock, promoting, reasons, record, rollback, view
 
+SCRAPED_WITHIN = 30.0   # seconds: two scrapes at Prometheus' usual interval of 15 s
 _UNMEASURED = judging.Unavailable("NotMeasured", "this pass read no numbers of the canary")
 _PHASES = frozenset({statuses.Phase.WARMING, statuses.Phase.ANALYZING, statuses.Phase.PROMOTING})
 
@@ -66,6 +69,9 @@ def analyzing(lane: view.View, said: judging.Verdict | None) -> view.Move:
     spent, length = elapsed(lane, status, status.step_since), base.seconds(capacity.step(lane.rollout, status).duration)
     if status.paused:
         return _hold(lane, status, said, reasons.PAUSED, f"paused at {status.weight} %; {said.message}")
+    stored = lane.agents.track(lane.spec.name, status.canary)
+    if spent >= length and not lane.agents.acknowledged and stored is not None and stored.weight == status.weight:
+        return _hold(lane, status, said, reasons.AWAITING_AGENTS, awaited(lane))
     if said.outcome is statuses.Outcome.PASS and spent >= length / 2 and not _short_of_load(lane):
         return _advance(lane, status, said, reasons.PASSED, said.message)
     if spent < length:
@@ -94,6 +100,11 @@ def awaited(lane: view.View) -> str:
     return f"waiting for {len(behind)} router pods to acknowledge the routes: {', '.join(behind[:3])}" if behind else "waiting for the routes to be written"
 
 
+def opening(status: statuses.LaneStatus, now: datetime.datetime) -> bool:
+    """Whether the window is so young that nothing may have been scraped in it."""
+    return clock.since(status.step_since or status.phase_since, now) < SCRAPED_WITHIN
+
+
 def _undecidable(lane: view.View, said: judging.Verdict | None) -> tuple[str, str] | None:
     """Return why nothing can be decided: no numbers, or a side without a ready pod."""
     status = lane.status
@@ -102,13 +113,15 @@ def _undecidable(lane: view.View, said: judging.Verdict | None) -> tuple[str, st
     if not lane.ready(status.stable):
         return reasons.STABLE_DOWN, f"{status.stable} has no ready replica to compare with"
     if said is not None and said.outcome is statuses.Outcome.UNAVAILABLE:
+        if status.reason != reasons.METRICS_UNAVAILABLE and opening(status, lane.now):
+            return reasons.ANALYZING, "the step has just begun: no numbers yet"
         return reasons.METRICS_UNAVAILABLE, f"{said.reason}: {said.message}; held at {status.weight} %, the step's clock stands still"
     return None
 
 
 def _hold(lane: view.View, status: statuses.LaneStatus, said: judging.Verdict | None, reason: str, message: str) -> view.Move:
     kind = reasons.EVENT_METRICS if reason == reasons.METRICS_UNAVAILABLE else reasons.EVENT_HOLDING
-    silent = reason in (status.reason, reasons.PAUSED, reasons.STABLE_DOWN)
+    silent = reason in (status.reason, reasons.PAUSED, reasons.STABLE_DOWN, reasons.ANALYZING, reasons.AWAITING_AGENTS)
     event = () if silent else (view.warning(kind, f"{lane.spec.name}: {message}"),)
     if said is None:
         return view.Move(view.changed(status, reason=reason, message=view.clipped(message)), event)

@@ -52,6 +52,8 @@ def _running(lane: view.View) -> view.Move:
     said = analysis.verdict(lane)
     if said is not None and said.outcome is statuses.Outcome.FAIL:
         return analysis.failed(lane, said)
+    if promoting.cures(lane):
+        return promoting.replace(lane)
     return _phase(view.with_status(lane, _loading_clock(lane)), said)
 
 
@@ -137,7 +139,7 @@ def _waiting(lane: view.View, stuck: loading.Trouble) -> view.Move:
 def _loaded(lane: view.View, status: statuses.LaneStatus) -> view.Move:
     """The canary is ready and every router knows it."""
     if promoting.takes_over(lane):
-        return promoting.swap(lane, status, reasons.STABLE_REPLACED, f"{status.canary} serves the lane, for {status.stable} could not")
+        return promoting.replace(lane)
     if status.paused:
         held = f"{status.canary} is ready and paused at {status.weight} %; `fairlane resume` goes on"
         return view.Move(view.changed(status, reason=reasons.PAUSED, message=held))

@@ -58,7 +58,7 @@ def command(lane: view.View) -> view.Move:
     status = view.changed(lane.status, paused=False)
     made = record.decision(lane, status.verdict or statuses.Outcome.INSUFFICIENT, reasons.COMMANDED, "promote was asked for", status.evidence)
     status = view.changed(status, decisions=record.added(status, made))
-    if status.phase in (statuses.Phase.WARMING, statuses.Phase.ANALYZING):
+    if status.weight:
         return begin(lane, status, "`promote` was asked for")
     if status.phase is statuses.Phase.WAITING and loading.blocked(lane) is not None:
         return _in_place(lane, status)
@@ -75,6 +75,18 @@ def _in_place(lane: view.View, status: statuses.LaneStatus) -> view.Move:
     message = f"{lane.spec.name}: promote without a free GPU: {status.stable} gives one replica up first; {cost}"
     after = view.changed(status, promote_when_ready=True, in_place=True, message=message)
     return view.Move(after, (view.warning(reasons.EVENT_COMMAND, message),))
+
+
+def replace(lane: view.View) -> view.Move:
+    """Give the lane to the canary without a trial."""
+    if capacity.stable_is_down(lane, lane.status):
+        return swap(lane, lane.status, reasons.STABLE_REPLACED, f"{lane.status.canary} serves the lane, for {lane.status.stable} could not")
+    return swap(lane, lane.status, reasons.COMMANDED, f"{lane.status.canary} serves the lane")
+
+
+def cures(lane: view.View) -> bool:
+    """Whether the stable died while the canary serves: the canary then is all there is, and takes the lane."""
+    return lane.status.weight > 0 and lane.usable(lane.status.canary) > 0 and capacity.stable_is_down(lane, lane.status)
 
 
 def takes_over(lane: view.View) -> bool:

@@ -38,7 +38,7 @@ def lane_route(lane: view.View, status: statuses.LaneStatus) -> document.LaneRou
     fail_safe: Literal["Stable", "Keep"] = "Keep" if status.phase is statuses.Phase.PROMOTING else "Stable"
     return document.LaneRoute(
         name=spec.name,
-        max_prompt_tokens=spec.match.max_prompt_tokens,
+        max_prompt_tokens=_longest_prompt(lane, status),
         callers=tuple(spec.match.callers),
         allow_named=spec.match.allow_named,
         max_in_flight=spec.admission.max_in_flight,
@@ -49,6 +49,16 @@ def lane_route(lane: view.View, status: statuses.LaneStatus) -> document.LaneRou
         tracks=tracks(lane, status),
         fail_safe=fail_safe,
     )
+
+
+def _longest_prompt(lane: view.View, status: statuses.LaneStatus) -> int | None:
+    """The lane's bound, but never more than what the revisions that serve take: a wider lane is not wide before it is promoted."""
+    wanted = lane.spec.match.max_prompt_tokens
+    if wanted is None:
+        return None
+    serving = (lane.stored(status.stable), lane.stored(status.canary) if status.weight else None)
+    lengths = [item.inputs.get("flags", {}).get("max-model-len") for item in serving if item is not None]
+    return min([wanted, *(length - 1 for length in lengths if isinstance(length, int) and length > 1)])
 
 
 def assembled(seen: observed.Observed, spec: specs.LLMServiceSpec, lanes: tuple[document.LaneRoute, ...]) -> document.RouteDocument:
