@@ -1,7 +1,9 @@
 """`fairlane probe`: measure an endpoint, save the run, compare two."""
 
 import dataclasses
+import datetime
 import sys
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -97,15 +99,20 @@ def compare(
 
 
 def _guarded(asked: configs.Config) -> results.Run:
-    """The run with a line of progress; what is wrong with the request for it ends in a sentence."""
+    """The run with a line of progress; what is wrong with the request for it ends in a sentence, Ctrl-C in what there is so far."""
     console = output.console(stderr=True)
+    samples: list[results.Sample] = []
+    began, start = datetime.datetime.now(datetime.UTC), time.monotonic()
     try:
         if not sys.stderr.isatty():
-            return load.run(asked, on_progress=_plain(console))
+            return load.run(asked, _plain(console), samples.append)
         with status.Status("starting", console=console) as line:
-            return load.run(asked, on_progress=lambda progress: line.update(_line(progress)))
+            return load.run(asked, lambda progress: line.update(_line(progress)), samples.append)
     except configs.BadConfig as error:
         raise _usage(error) from error
+    except KeyboardInterrupt:
+        console.print("stopped; the numbers are of what was done")
+        return results.Run(began.strftime("%Y-%m-%dT%H:%M:%SZ"), time.monotonic() - start, results.described(asked), tuple(samples))
 
 
 def _plain(console: rich.console.Console) -> load.OnProgress:
