@@ -94,7 +94,7 @@ async def _answer(engine: Engine, request: web.Request) -> web.StreamResponse:
         return web.Response()
     if engine.mode == "hang":
         await asyncio.sleep(60)
-    streamed = b'"stream": true' in body
+    streamed = b'"stream":true' in body.replace(b" ", b"")
     said = {"engine": engine.name, "path": request.path_qs, "sha256": hashlib.sha256(body).hexdigest(), "length": len(body), "headers": dict(request.headers)}
     if not streamed and engine.mode == "ok":
         await asyncio.sleep(engine.delay)

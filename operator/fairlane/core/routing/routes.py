@@ -16,7 +16,7 @@ _RETRY = {
     "retriable_status_codes": [502, 503, 504],
     "num_retries": 1,
     "retry_back_off": {"base_interval": "0.025s", "max_interval": "0.25s"},
-    "host_selection_retry_max_attempts": 5,
+    "host_selection_retry_max_attempts": 50,   # of two engines the failing one has fewer requests and is drawn three times of four
     "refresh_cluster_on_retry": True,   # a failed canary try goes to the stable
     "retry_host_predicate": [
         extension("envoy.retry_host_predicates.previous_hosts", "envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate"),
