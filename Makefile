@@ -49,7 +49,7 @@ unit: setup  ## the tests that need nothing and take seconds
 test: setup check  ## everything: unit, contract, shell, then the scenarios on a real cluster
 	@$(PYTHON) -m e2e.cluster build
 	@$(PYTHON) -m pytest -q tests
-	@$(WITH_CLUSTER) $(PYTHON) -m pytest -v e2e/scenarios
+	@$(WITH_CLUSTER) $(PYTHON) -m e2e.scenarios
 
 demo: setup  ## two lanes of real vLLM, a good change promoted, a bad one rolled back
 	@$(WITH_CLUSTER) $(PYTHON) -m e2e.demo

@@ -8,7 +8,7 @@ import typer
 
 from . import gobuild, images, local, paths, preflight, vllm_env
 from .errors import ClusterError
-from .kubectl import kubectl
+from .kubectl import environment, kubectl
 from .progress import say
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -66,8 +66,9 @@ def load() -> None:
 @app.command()
 def env() -> None:
     """Lines for the shell that attach to the running cluster."""
+    variables = {"FAIRLANE_CLUSTER_KEEP": "1", "KUBECONFIG": str(paths.kubeconfig()), **environment()}
     folders = ":".join(str(module.place) for module in (gobuild.KUBERNETES, gobuild.HELM))
-    print(f"export FAIRLANE_CLUSTER_KEEP=1 KUBECONFIG={shlex.quote(str(paths.kubeconfig()))} PATH={shlex.quote(folders)}:$PATH")
+    print("export", *(f"{name}={shlex.quote(value)}" for name, value in variables.items()), f"PATH={shlex.quote(folders)}:$PATH")
 
 
 @app.command("vllm-python")

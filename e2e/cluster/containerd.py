@@ -7,7 +7,7 @@ from . import cache, paths, sandbox
 from .errors import ClusterError
 from .progress import wait_until
 
-_PROGRAM = "/usr/bin/containerd"
+PROGRAM = "/usr/bin/containerd"
 PAUSE = "docker.io/local/pause:1"
 
 
@@ -22,7 +22,7 @@ def data() -> Path:
 
 def start() -> None:
     _write_config()
-    sandbox.start([_PROGRAM, "--config", paths.state() / "containerd.toml"], paths.daemon_logs() / "containerd.log")
+    sandbox.start([PROGRAM, "--config", paths.state() / "containerd.toml"], paths.daemon_logs() / "containerd.log")
 
 
 def wait_ready() -> None:

@@ -10,10 +10,13 @@ from .gobuild import ETCD, KUBERNETES
 from .progress import wait_until
 
 _ETCD_URL = "http://127.0.0.1:2379"
+_ETCD = ETCD.program("etcd")
+_APISERVER, _MANAGER, _SCHEDULER = (KUBERNETES.program(f"kube-{name}") for name in ("apiserver", "controller-manager", "scheduler"))
+PROGRAMS = (_ETCD, _MANAGER, _SCHEDULER)  # the API server is apart: tests stop it
 
 
 def start_etcd() -> None:
-    _start(ETCD.program("etcd"), {
+    _start(_ETCD, {
         "data-dir": f"{paths.state()}/etcd", "listen-client-urls": _ETCD_URL, "advertise-client-urls": _ETCD_URL, "listen-peer-urls": "http://127.0.0.1:2380",
         "unsafe-no-fsync": "true",  # nothing of it outlives the cluster
     })
@@ -21,7 +24,7 @@ def start_etcd() -> None:
 
 def start_apiserver() -> None:
     state = paths.state()
-    _start(apiserver(), {
+    _start(_APISERVER, {
         "etcd-servers": _ETCD_URL, "bind-address": "0.0.0.0", "advertise-address": paths.NODE_IP, "secure-port": "6443",
         "tls-cert-file": f"{state}/apiserver.crt", "tls-private-key-file": f"{state}/apiserver.key", "client-ca-file": f"{state}/ca.crt",
         "authorization-mode": "Node,RBAC", "enable-admission-plugins": "NodeRestriction", "allow-privileged": "true",
@@ -37,20 +40,21 @@ def wait_apiserver(timeout: float = 60) -> None:
 
 
 def stop_apiserver() -> None:
-    sandbox.stop(apiserver(), timeout=70)  # longer than it waits for its watches
+    sandbox.stop(_APISERVER, timeout=70)  # longer than it waits for its watches
 
 
 def start_controllers() -> None:
     state = paths.state()
-    _start(KUBERNETES.program("kube-controller-manager"), {
+    _start(_MANAGER, {
         "kubeconfig": f"{state}/kube-controller-manager.kubeconfig", "use-service-account-credentials": "true",
         "service-account-private-key-file": f"{state}/sa.key", "root-ca-file": f"{state}/ca.crt", "leader-elect": "false",
+        "flex-volume-plugin-dir": f"{state}/volume-plugins",  # made at the start, by default in /usr
     })
-    _start(KUBERNETES.program("kube-scheduler"), {"kubeconfig": f"{state}/kube-scheduler.kubeconfig", "leader-elect": "false"})
+    _start(_SCHEDULER, {"kubeconfig": f"{state}/kube-scheduler.kubeconfig", "leader-elect": "false"})
 
 
-def apiserver() -> Path:
-    return KUBERNETES.program("kube-apiserver")
+def apiserver_runs() -> bool:
+    return sandbox.daemon(_APISERVER) is not None
 
 
 def apiserver_ready() -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 from . import paths, sandbox
 from .gobuild import COREDNS
 
+PROGRAM = COREDNS.program("coredns")
+
 
 def start() -> None:
     (paths.state() / "Corefile").write_text(f""".:53 {{
@@ -19,4 +21,4 @@ def start() -> None:
     }}
 }}
 """)
-    sandbox.start([COREDNS.program("coredns"), "-conf", paths.state() / "Corefile"], paths.daemon_logs() / "coredns.log")
+    sandbox.start([PROGRAM, "-conf", paths.state() / "Corefile"], paths.daemon_logs() / "coredns.log")

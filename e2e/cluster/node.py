@@ -14,17 +14,19 @@ from .kubectl import kubectl
 from .progress import wait_until
 
 GPUS = 16
+_KUBELET, _PROXY = KUBERNETES.program("kubelet"), KUBERNETES.program("kube-proxy")
+PROGRAMS = (_KUBELET, _PROXY)
 
 
 def start() -> None:
     state, log = paths.state(), paths.daemon_logs()
     (state / "kubelet.yaml").write_text(yaml.safe_dump(_kubelet_config(state)))
     sandbox.start([
-        KUBERNETES.program("kubelet"), f"--kubeconfig={state}/node.kubeconfig", f"--config={state}/kubelet.yaml", f"--root-dir={state}/kubelet",
+        _KUBELET, f"--kubeconfig={state}/node.kubeconfig", f"--config={state}/kubelet.yaml", f"--root-dir={state}/kubelet",
         f"--hostname-override={NODE}", f"--node-ip={paths.NODE_IP}",
     ], log / "kubelet.log")
     sandbox.start([
-        KUBERNETES.program("kube-proxy"), f"--kubeconfig={state}/kube-proxy.kubeconfig", f"--hostname-override={NODE}",
+        _PROXY, f"--kubeconfig={state}/kube-proxy.kubeconfig", f"--hostname-override={NODE}",
         f"--cluster-cidr={paths.POD_NETWORK}", "--proxy-mode=nftables",
         "--conntrack-max-per-core=0",  # a limit of the whole machine, which a namespace may not set and we do not want to
     ], log / "kube-proxy.log")
