@@ -45,15 +45,14 @@ def warming(lane: view.View) -> view.Move:
     if not over or status.paused or status.held_since:
         message = f"warm-up at {status.weight} %: until {warmup.requests} requests or {warmup.duration}; their latencies count for nothing, their errors do"
         return view.Move(view.changed(status, reason=reasons.PAUSED if status.paused else reasons.WARMING, message=message))
-    return begin(lane, status)
+    return begin(lane, status, known=True)
 
 
-def begin(lane: view.View, status: statuses.LaneStatus) -> view.Move:
-    """Start to judge the canary at its weight: the window and the step's clock begin now."""
-    now, step = clock.text(lane.now), capacity.step(lane.rollout, status)
-    message = f"step {status.step + 1} of {len(lane.rollout.steps)}: {status.weight} % of the lane for {step.duration}"
+def begin(lane: view.View, status: statuses.LaneStatus, *, known: bool) -> view.Move:
+    """Start to judge the canary at its weight: the window and the step's clock begin when every router has it (`known`: they have)."""
+    now, message = clock.text(lane.now), _step_words(lane, status)
     after = view.changed(
-        status, phase=statuses.Phase.ANALYZING, phase_since=now, step_since=now, held_since=None, held_seconds=0,
+        status, phase=statuses.Phase.ANALYZING, phase_since=now, step_since=now if known else None, held_since=None, held_seconds=0,
         verdict=None, evidence=None, reason=reasons.ANALYZING, message=message,
     )
     return view.Move(after, (view.normal(reasons.EVENT_STEP, f"{lane.spec.name}: {status.canary}, {message}"),))
@@ -61,6 +60,8 @@ def begin(lane: view.View, status: statuses.LaneStatus) -> view.Move:
 
 def analyzing(lane: view.View, said: judging.Verdict | None) -> view.Move:
     """Hold, extend or end the step."""
+    if lane.status.step_since is None:
+        return _open(lane)
     undecidable = _undecidable(lane, said)
     status = held(lane, undecidable)
     if undecidable or said is None:
@@ -69,14 +70,23 @@ def analyzing(lane: view.View, said: judging.Verdict | None) -> view.Move:
     spent, length = elapsed(lane, status, status.step_since), base.seconds(capacity.step(lane.rollout, status).duration)
     if status.paused:
         return _hold(lane, status, said, reasons.PAUSED, f"paused at {status.weight} %; {said.message}")
-    stored = lane.agents.track(lane.spec.name, status.canary)
-    if spent >= length and not lane.agents.acknowledged and stored is not None and stored.weight == status.weight:
-        return _hold(lane, status, said, reasons.AWAITING_AGENTS, awaited(lane))
     if said.outcome is statuses.Outcome.PASS and spent >= length / 2 and not _short_of_load(lane):
         return _advance(lane, status, said, reasons.PASSED, said.message)
     if spent < length:
         return view.Move(record.with_verdict(lane, status, said, reasons.ANALYZING, said.message, _interval(lane)))
     return _insufficient(lane, status, said)
+
+
+def _open(lane: view.View) -> view.Move:
+    """Start the step's clock when every router serves its weight."""
+    status, now = lane.status, clock.text(lane.now)
+    if lane.agents.serves(lane.spec.name, status.canary, status.weight):
+        return view.Move(view.changed(status, phase_since=now, step_since=now, reason=reasons.ANALYZING, message=_step_words(lane, status)))
+    return view.Move(view.changed(status, reason=reasons.AWAITING_AGENTS, message=awaited(lane)))
+
+
+def _step_words(lane: view.View, status: statuses.LaneStatus) -> str:
+    return f"step {status.step + 1} of {len(lane.rollout.steps)}: {status.weight} % of the lane for {capacity.step(lane.rollout, status).duration}"
 
 
 def held(lane: view.View, undecidable: tuple[str, str] | None) -> statuses.LaneStatus:
@@ -121,7 +131,7 @@ def _undecidable(lane: view.View, said: judging.Verdict | None) -> tuple[str, st
 
 def _hold(lane: view.View, status: statuses.LaneStatus, said: judging.Verdict | None, reason: str, message: str) -> view.Move:
     kind = reasons.EVENT_METRICS if reason == reasons.METRICS_UNAVAILABLE else reasons.EVENT_HOLDING
-    silent = reason in (status.reason, reasons.PAUSED, reasons.STABLE_DOWN, reasons.ANALYZING, reasons.AWAITING_AGENTS)
+    silent = reason in (status.reason, reasons.PAUSED, reasons.STABLE_DOWN, reasons.ANALYZING)
     event = () if silent else (view.warning(kind, f"{lane.spec.name}: {message}"),)
     if said is None:
         return view.Move(view.changed(status, reason=reason, message=view.clipped(message)), event)
@@ -169,7 +179,7 @@ def next_step(lane: view.View, status: statuses.LaneStatus) -> view.Move:
     missing = capacity.trial_replicas(lane, status) - lane.usable(status.canary)
     weight = capacity.step(lane.rollout, status).weight
     if missing <= 0:
-        return begin(lane, view.changed(status, weight=weight))
+        return begin(lane, view.changed(status, weight=weight), known=False)
     message = f"{missing} more canary replicas load before the weight goes from {status.weight} % to {weight} %"
     after = view.changed(
         status, phase=statuses.Phase.LOADING, phase_since=clock.text(lane.now), loading_since=None, held_since=None, reason=reasons.LOADING, message=message
