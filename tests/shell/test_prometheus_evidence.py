@@ -195,6 +195,7 @@ async def test_a_slow_answer_ends_at_the_deadline(store: Store) -> None:
         pytest.param("ftp://127.0.0.1", "NotConfigured", "write it as http://", id="another protocol"),
         pytest.param("http://127.0.0.1:99999999", "NotConfigured", "'http://127.0.0.1:99999999' is none", id="a port that is none"),
         pytest.param("http://[::1", "NotConfigured", "address 'http://[::1' is none", id="a broken address"),
+        pytest.param("http://me:secret@127.0.0.1:1/", "PrometheusUnreachable", "Prometheus at http://127.0.0.1:1: ", id="a password is not told"),
         pytest.param(None, "NotConfigured", "set spec.metrics.prometheus.url", id="no address at all"),
     ],
 )

@@ -92,6 +92,7 @@ _SINCE = {
 async def _lane(seen: observed.Observed, window: queries.Window, http: httpx.AsyncClient, deadline: float) -> types.Evidence | types.Unavailable:
     """One lane's evidence."""
     address = url(seen)
+    place = str(httpx.URL(address).copy_with(userinfo=b"")).rstrip("/")   # a password in the address is nobody's to read
     try:
         asked = queries.queries(window)
         async with asyncio.timeout(deadline):
@@ -100,11 +101,11 @@ async def _lane(seen: observed.Observed, window: queries.Window, http: httpx.Asy
         if failed is not None:
             raise failed
     except TimeoutError:
-        return types.Unavailable("PrometheusUnreachable", f"Prometheus at {address} did not answer within {deadline:g} s")
+        return types.Unavailable("PrometheusUnreachable", f"Prometheus at {place} did not answer within {deadline:g} s")
     except (httpx.HTTPError, OSError) as error:
-        return types.Unavailable("PrometheusUnreachable", f"Prometheus at {address}: {str(error) or type(error).__name__}"[:_SHOWN * 2])
+        return types.Unavailable("PrometheusUnreachable", f"Prometheus at {place}: {str(error) or type(error).__name__}"[:_SHOWN * 2])
     except _BadAnswer as error:
-        return types.Unavailable("PrometheusError", f"Prometheus at {address}: {error}")
+        return types.Unavailable("PrometheusError", f"Prometheus at {place}: {error}")
     except errors.Refused as error:
         return types.Unavailable("NotConfigured", str(error))
     results = {query.name: answer for query, answer in zip(asked, answers, strict=True) if not isinstance(answer, BaseException)}

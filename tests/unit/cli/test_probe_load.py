@@ -180,11 +180,13 @@ async def test_a_run_can_be_stopped(server: Server) -> None:
 
 async def test_a_saved_run_is_read_back_without_secrets(server: Server, tmp_path: Path) -> None:
     server.answer = streaming(piece("a"), piece("b"), "[DONE]")
-    made = await load.run_async(config.Config(server.url, total=2, headers={"Authorization": "Bearer secret"}))
+    address = server.url.replace("http://", "http://me:secret@")
+    made = await load.run_async(config.Config(address, total=2, headers={"Authorization": "Bearer secret"}))
     path = tmp_path / "run.json"
     made.save(path)
     assert results.load(path) == made
     assert "secret" not in path.read_text()
+    assert made.config["url"] == server.url
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,8 @@ def load(path: Path) -> Run:
 
 
 def described(config: configs.Config) -> dict[str, Any]:
-    """The configuration as a run keeps it, without the headers' values: they may be secret."""
-    plain = dataclasses.asdict(config) | {"headers": sorted(config.headers)}
+    """The configuration as a run keeps it, without the headers' values and a password in the address."""
+    scheme, _, rest = config.url.partition("://")
+    host, slash, path = rest.partition("/")
+    plain = dataclasses.asdict(config) | {"headers": sorted(config.headers), "url": f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"}
     return {key: str(value) if isinstance(value, Path) else value for key, value in plain.items()}
