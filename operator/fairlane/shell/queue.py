@@ -5,6 +5,8 @@ import dataclasses
 import logging
 from collections.abc import Awaitable, Callable
 
+from ..core import errors
+
 Key = tuple[str, str]
 """Namespace and name of a service."""
 
@@ -88,10 +90,10 @@ class Queue:
             item.woken.clear()
             try:
                 delay = await self._pass(key)
-            except Exception:   # the loop's boundary: whatever went wrong in one service's pass, the next try and the others go on
+            except Exception as error:   # the loop's boundary: whatever went wrong in one service's pass, the next try and the others go on
                 failures += 1
                 backoff = self._backoff(failures)
-                _log.exception("pass failed; next try in %.1f s", backoff, extra={"namespace": key[0], "service": key[1]})
+                _tell(key, error, backoff)
                 item.due = loop.time() + backoff
                 await asyncio.sleep(backoff)   # an event does not cut it short: a failing pass makes events of its own
                 continue
@@ -118,3 +120,10 @@ async def _wait(item: _Item, seconds: float) -> None:
             await item.woken.wait()
     except TimeoutError:
         return
+
+
+def _tell(key: Key, error: Exception, backoff: float) -> None:
+    """Log why a pass failed; with the traceback where it is none of our own errors, whose words say enough."""
+    trace = None if isinstance(error, errors.FairlaneError) else error
+    said = str(error) or type(error).__name__
+    _log.error("pass failed: %s; next try in %.1f s", said, backoff, exc_info=trace, extra={"namespace": key[0], "service": key[1]})

@@ -16,7 +16,7 @@ class Telemetry:
     """Counters of what the operator does, and the few numbers per service that alerts need."""
 
     def __init__(self) -> None:
-        prometheus_client.disable_created_metrics()
+        prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry = prometheus_client.CollectorRegistry()
         self._passes = prometheus_client.Counter("fairlane_reconciles", "Passes over a service, by how they ended.", ["result"], registry=registry)
         self._errors = prometheus_client.Counter("fairlane_reconcile_errors", "Failures, by what failed.", ["reason"], registry=registry)

@@ -7,7 +7,7 @@ import dataclasses
 import json
 import pathlib
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -51,6 +51,8 @@ class Stub:
         self.failures: list[Failure] = []
         self.served = True
         self.url = ""
+        self.down: Callable[[], Awaitable[None]]
+        self.up: Callable[[], Awaitable[None]]
         self._version = 100
         self._watchers: list[tuple[str, str, asyncio.Queue[Object]]] = []
 
@@ -156,6 +158,10 @@ class Stub:
 
     async def _watch(self, request: web.Request, plural: str, namespace: str) -> web.StreamResponse:
         queue: asyncio.Queue[Object] = asyncio.Queue()
+        since = int(request.query.get("resourceVersion") or self._version)
+        for (kind, where, _), thing in self.objects.items():
+            if kind == plural and namespace in ("", where) and int(thing["metadata"]["resourceVersion"]) > since:
+                queue.put_nowait({"type": "MODIFIED", "object": copy.deepcopy(thing)})
         self._watchers.append((plural, namespace, queue))
         response = web.StreamResponse()
         await response.prepare(request)
@@ -183,21 +189,36 @@ class Stub:
         return web.json_response(old)
 
 
-@pytest.fixture
-async def stub() -> AsyncIterator[Stub]:
-    """The server, listening on loopback."""
-    server = Stub()
+async def _listening(server: Stub, port: int = 0) -> web.AppRunner:
+    """Serve on loopback; the port is chosen where none is given."""
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", server.handle)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
+    await web.TCPSite(runner, "127.0.0.1", port, reuse_address=True).start()
     server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    return runner
+
+
+@pytest.fixture
+async def stub() -> AsyncIterator[Stub]:
+    """The server, listening on loopback. `down` and `up` take it away and bring it back at the same address."""
+    server = Stub()
+    runners = [await _listening(server)]
+    port = runners[0].addresses[0][1]
+
+    async def down() -> None:
+        await runners.pop().cleanup()
+
+    async def up() -> None:
+        runners.append(await _listening(server, port))
+
+    server.down, server.up = down, up
     try:
         yield server
     finally:
-        await runner.cleanup()
+        for runner in runners:
+            await runner.cleanup()
 
 
 @pytest.fixture
