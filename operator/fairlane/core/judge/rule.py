@@ -1,4 +1,9 @@
-"""The first rule: no Pass; Fail once enough requests show harm with 99 % confidence, by Wilson bounds on counts."""
+"""The first rule: no Pass; Fail once enough requests show harm with 99 % confidence, by Wilson bounds on counts.
+
+Its bounds hold for independent requests looked at once; here they are looked at every tick. In simulation (10 % weight, 1 % of the requests slow)
+1 of 150 healthy canaries failed within 5 minutes at 20 requests/s, none at 2; with slow requests in bursts of four, 9 of 150 within 10 minutes.
+A fifth of the canary's requests slow was seen after 23 of them (median).
+"""
 
 import dataclasses
 from collections.abc import Callable, Iterator
