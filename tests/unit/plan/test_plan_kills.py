@@ -1,90 +1,31 @@
-"""An operator killed after any write of any pass, in a cluster where things go wrong meanwhile: every rollout ends, and ends as it would have."""
-
-from typing import Any
+"""An operator killed anywhere converges to the same end. tests/fuzz runs the same storms far more often."""
 
 import hypothesis
 import pytest
-from hypothesis import strategies as st
-from tests.unit.plan import cluster, world
+from tests.unit.plan import storms
 
 from fairlane.api import status as statuses
 
 PHASE = statuses.Phase
-STEPS = [{"weight": 10, "duration": "20s"}, {"weight": 50, "duration": "20s"}]
-QUALITIES = {
-    "good": cluster.Quality(load_seconds=6),
-    "slow": cluster.Quality(load_seconds=6, slow=True),
-    "erring": cluster.Quality(load_seconds=6, errors=True),
-    "crashing while it loads": cluster.Quality(crash_after=4),
-    "crashing when it serves": cluster.Quality(load_seconds=4, crash_after=18),
-    "image missing": cluster.Quality(waiting="ErrImagePull"),
-}
-CUTS = st.lists(st.one_of(st.none(), st.integers(0, 8)), max_size=60)
-TROUBLES = st.lists(st.tuples(st.integers(0, 60), st.sampled_from(["evict canary", "evict stable", "router", "outage", "away"])), max_size=4)
 
 
-def service(replicas: int, **lane: Any) -> Any:
-    """One lane with short steps."""
-    return world.spec({"name": "chat", "replicas": replicas} | lane, steps=STEPS, analysis={"minRequests": 20}, warmup={"requests": 20, "duration": "10s"})
-
-
-def started(replicas: int, spare: int, lag: float, quality: str) -> tuple[world.World, str]:
-    """A lane that serves, and a change just applied; return also the hash that is wanted."""
-    made = world.World(service(replicas))
-    made.cluster.gpus = replicas + spare
-    made.cluster.routers[1].lag = lag
-    made.cluster.qualities[made.hash("chat")] = cluster.Quality(load_seconds=4)
-    made.run(30)
-    made.change(service(replicas, scheduler={"maxNumSeqs": 24}))
-    wanted = made.hash("chat")
-    made.cluster.qualities[wanted] = QUALITIES[quality]
-    return made, wanted
-
-
-def trouble(made: world.World, kind: str) -> None:
-    """Let one thing go wrong."""
-    lane, seen = made.lane("chat"), made.cluster
-    if kind == "evict canary":
-        seen.evict(lane.canary)
-    elif kind == "evict stable" and seen.ready(lane.stable) > 1:
-        seen.evict(lane.stable)
-    elif kind == "router":
-        seen.replace_router()
-    elif kind == "outage":
-        made.metrics = not made.metrics
-    elif kind == "away":
-        seen.tick(40)
-
-
-@hypothesis.settings(max_examples=12, deadline=None, derandomize=True, database=None)
-@hypothesis.given(
-    quality=st.sampled_from(sorted(QUALITIES)), replicas=st.sampled_from([1, 2, 3]), spare=st.sampled_from([1, 2]), lag=st.sampled_from([1.0, 9.0]), cuts=CUTS,
-    troubles=TROUBLES,
-)
+@hypothesis.settings(max_examples=6, deadline=None, derandomize=True, database=None)
+@hypothesis.given(**storms.ROLLOUTS)
 def test_every_rollout_ends_as_it_would_have(
     quality: str, replicas: int, spare: int, lag: float, cuts: list[int | None], troubles: list[tuple[int, str]]
 ) -> None:
-    made, wanted = started(replicas, max(spare, (replicas + 1) // 2), lag, quality)
-    old, due = made.lane("chat").stable, dict(troubles)
-    for number, cut in enumerate([*cuts, *[None] * (61 - len(cuts))]):
-        made.cluster.tick(2)
-        if number in due:
-            trouble(made, due[number])
-        made.reconcile(cut)
-    made.metrics = True
-    made.settle(seconds=1200)
-    lane = made.lane("chat")
-    if quality == "good":
-        assert (lane.stable.partition("-")[0], lane.rejected) == (wanted, [])
-    else:
-        assert (lane.stable, lane.rejected) == (old, [wanted])
-    assert {pod.revision for pod in made.cluster.pods} == {lane.stable}
-    assert (lane.canary, lane.ready_replicas, len(made.status.history)) == ("", replicas, 1)
+    storms.ends_as_it_would_have(quality, replicas, spare, lag, cuts, troubles)
+
+
+@hypothesis.settings(max_examples=4, deadline=None, derandomize=True, database=None)
+@hypothesis.given(**storms.CHANGES)
+def test_the_last_of_many_changes_is_what_serves(changes: list[tuple[int, int | None]], cuts: list[int | None]) -> None:
+    storms.serves_the_last_change(changes, cuts)
 
 
 @pytest.mark.parametrize("quality", ["good", "slow"])
 def test_a_pass_repeated_without_its_status_writes_the_same(quality: str) -> None:
-    made, _ = started(2, 1, 2.0, quality)
+    made, _ = storms.started(2, 1, 2.0, quality)
     for _ in range(60):
         made.cluster.tick(2)
         made.reconcile(cut=1000, keep_status=False)
@@ -93,24 +34,8 @@ def test_a_pass_repeated_without_its_status_writes_the_same(quality: str) -> Non
         assert made.cluster.things == before
 
 
-@hypothesis.settings(max_examples=8, deadline=None, derandomize=True, database=None)
-@hypothesis.given(changes=st.lists(st.tuples(st.integers(1, 20), st.sampled_from([8, 12, 24, None])), min_size=1, max_size=5), cuts=CUTS)
-def test_the_last_of_many_changes_is_what_serves(changes: list[tuple[int, int | None]], cuts: list[int | None]) -> None:
-    made, _ = started(2, 1, 2.0, "good")
-    left = list(cuts)
-    for passes, seqs in changes:
-        made.change(service(2) if seqs is None else service(2, scheduler={"maxNumSeqs": seqs}))
-        for _ in range(passes):
-            made.cluster.tick(2)
-            made.reconcile(left.pop() if left else None)
-    made.settle(seconds=1200)
-    assert made.lane("chat").stable.partition("-")[0] == made.hash("chat")
-    assert made.lane("chat").rejected == []
-    assert {pod.revision for pod in made.cluster.pods} == {made.lane("chat").stable}
-
-
 def test_an_evicted_canary_is_nobodys_fault() -> None:
-    made, wanted = started(2, 1, 1.0, "good")
+    made, wanted = storms.started(2, 1, 1.0, "good")
     made.until("chat", PHASE.ANALYZING)
     made.cluster.evict(made.lane("chat").canary)
     made.run(2)

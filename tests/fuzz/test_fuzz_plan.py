@@ -1,0 +1,18 @@
+"""The storms of tests/unit/plan, hundreds of them."""
+
+import hypothesis
+from tests.unit.plan import storms
+
+
+@hypothesis.settings(max_examples=200, deadline=None, database=None)
+@hypothesis.given(**storms.ROLLOUTS)
+def test_every_rollout_ends_through_any_storm(
+    quality: str, replicas: int, spare: int, lag: float, cuts: list[int | None], troubles: list[tuple[int, str]]
+) -> None:
+    storms.ends_as_it_would_have(quality, replicas, spare, lag, cuts, troubles)
+
+
+@hypothesis.settings(max_examples=100, deadline=None, database=None)
+@hypothesis.given(**storms.CHANGES)
+def test_the_last_change_serves_through_any_storm(changes: list[tuple[int, int | None]], cuts: list[int | None]) -> None:
+    storms.serves_the_last_change(changes, cuts)
