@@ -4,6 +4,7 @@ KubeError
 ├── NotFound: 404
 ├── Conflict: 409, somebody else wrote first
 ├── Rejected: another 4xx, the API server refuses this request and will refuse it again
+├── Terminating: 403, the namespace is being deleted and takes no new object
 └── Unavailable: no connection, no answer in time, 429 or 5xx
 """
 
@@ -47,6 +48,10 @@ class Rejected(KubeError):
     """The API server refuses the request."""
 
 
+class Terminating(KubeError):
+    """The namespace is being deleted."""
+
+
 class Unavailable(KubeError):
     """The API server cannot answer now."""
 
@@ -55,11 +60,14 @@ def _error(what: str, status: int, body: bytes) -> KubeError:
     """Return the error of an answer, with the API server's own words."""
     text = body.decode(errors="replace")
     try:
-        message = str(json.loads(text)["message"])
+        answer = json.loads(text)
+        message, causes = str(answer["message"]), answer.get("details", {}).get("causes", [])
     except (ValueError, KeyError, TypeError):
-        message = text.strip()[:300] or f"HTTP {status}"
+        message, causes = text.strip()[:300] or f"HTTP {status}", []
     if status == 429 or status >= 500:
         return Unavailable(what, status, message)
+    if any(cause.get("reason") == "NamespaceTerminating" for cause in causes):
+        return Terminating(what, status, message)
     return {404: NotFound, 409: Conflict}.get(status, Rejected)(what, status, message)
 
 

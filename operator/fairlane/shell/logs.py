@@ -26,5 +26,5 @@ def configure(level: str) -> None:
     handler.setFormatter(Json())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.getLogger("fairlane").setLevel(level)
-    for noisy in ("kopf.objects", "aiohttp.access", "asyncio"):
+    for noisy in ("kopf.objects", "aiohttp.access", "asyncio", "httpx"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -17,6 +17,7 @@ Gather = Callable[[observed.Observed], Awaitable[Evidence]]
 Decide = Callable[[observed.Observed], planned.Plan]
 
 _SOON = 0.5               # seconds until the next try after somebody else wrote first
+_LATER = 5.0              # and while the namespace is going, which takes the service along
 _EVIDENCE_LIMIT = 8.0     # seconds for Secrets and Prometheus within a pass: a slow one delays no abort
 _log = logging.getLogger(__name__)
 
@@ -56,10 +57,10 @@ class Reconciler:
         started = time.monotonic()
         try:
             wake_after = await self._pass(key)
-        except (kube.Conflict, NotLeading) as error:
+        except (kube.Conflict, kube.Terminating, NotLeading) as error:
             _log.info("pass put off: %s", error, extra={"namespace": key[0], "service": key[1]})
             self._parts.counters.passed("deferred", time.monotonic() - started)
-            return _SOON
+            return _LATER if isinstance(error, kube.Terminating) else _SOON
         except Exception as error:
             self._parts.counters.failed(type(error).__name__)
             self._parts.counters.passed("error", time.monotonic() - started)
@@ -99,9 +100,10 @@ class Reconciler:
         """Write what the plan says, in the order of its fields; the heartbeat only when all else succeeded."""
         writer, value = self._parts.writer, seen.observed
         interval = write.beat_interval(value.spec)
+        weighs = value.routes is not None and value.routes.has_canary_weight
         try:
-            if plan.renew_heartbeat:
-                await writer.beat(seen, older_than=4 * interval)   # one that lapsed before this canary must not trip the agents that see its first weight
+            if plan.renew_heartbeat and not weighs:
+                await writer.beat(seen, older_than=interval)   # the last canary's must not trip the agents that see this one's first weight
             await writer.apply(plan.apply, seen)
             await writer.delete(plan.delete, seen)
         except kube.Rejected as error:

@@ -33,6 +33,7 @@ class Failure:
     path: str
     status: int
     times: int
+    cause: str
 
 
 def _merged(old: Any, new: Any) -> Any:
@@ -65,9 +66,9 @@ class Stub:
         """Forget the requests so far."""
         self.requests.clear()
 
-    def fail(self, method: str, path: str, status: int, times: int = 1) -> None:
+    def fail(self, method: str, path: str, status: int, times: int = 1, cause: str = "") -> None:
         """Fail the next requests whose path has the text."""
-        self.failures.append(Failure(method, path, status, times))
+        self.failures.append(Failure(method, path, status, times, cause))
 
     def put(self, plural: str, thing: Object) -> Object:
         """Store an object as if somebody else had."""
@@ -114,7 +115,9 @@ class Stub:
                 failure.times -= 1
                 if failure.status == 0:
                     await asyncio.sleep(30)
-                return web.json_response({"kind": "Status", "message": f"told to answer {failure.status}"}, status=failure.status)
+                details = {"causes": [{"reason": failure.cause}]} if failure.cause else {}
+                answer = {"kind": "Status", "message": f"told to answer {failure.status}", "details": details}
+                return web.json_response(answer, status=failure.status)
         found = _PATH.fullmatch(request.path)
         if not found:
             return self._discover(request.path)

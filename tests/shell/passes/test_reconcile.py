@@ -11,6 +11,7 @@ import pytest
 from fairlane.api import status as statuses
 from fairlane.core import names, observed, planned
 from fairlane.core.judge import types as judging
+from fairlane.core.routing import document
 from fairlane.shell import kube, observe, reconcile, telemetry, write
 
 Object = dict[str, Any]
@@ -237,6 +238,12 @@ async def test_what_the_api_server_refuses_is_said_in_the_status_once(bench: Ben
     assert len(bench.stub.named("events")) == 1
 
 
+async def test_a_namespace_that_is_going_is_no_fault_of_the_spec(bench: Bench) -> None:
+    bench.stub.fail("PATCH", "/deployments", 403, cause="NamespaceTerminating")
+    assert await bench.reconciler().reconcile(KEY) == 5.0
+    assert "status" not in bench.stub.objects["llmservices", *KEY]
+
+
 async def test_a_lost_event_does_not_fail_the_pass(bench: Bench) -> None:
     bench.stub.fail("POST", "/events", 403)
     assert await bench.reconciler().reconcile(KEY) == 30.0
@@ -293,6 +300,21 @@ async def test_a_heartbeat_that_lapsed_is_renewed_before_the_weight_is_written(b
     bench.decide = beating
     await bench.reconciler().reconcile(KEY)
     assert paths(bench)[:2] == ["PATCH leases/assistant-heartbeat", "PATCH configmaps/assistant-routes"]
+
+
+async def test_a_heartbeat_lapses_while_the_weight_that_is_out_there_cannot_be_changed(bench: Bench) -> None:
+    tracks = (document.Track(role="stable", revision="a-1", weight=90), document.Track(role="canary", revision="b-1", weight=10))
+    routes = document.RouteDocument(
+        namespace="llm", service="assistant", model="default", default_lane="chat", lanes=(document.LaneRoute(name="chat", tracks=tracks),)
+    )
+    await bench.reconciler().reconcile(KEY)
+    bench.stub.objects["configmaps", "llm", "assistant-routes"]["data"] = {document.KEY: routes.model_dump_json()}
+    bench.decide = beating
+    bench.stub.fail("PATCH", "/configmaps", 422)
+    bench.stub.forget()
+    with pytest.raises(kube.Rejected):
+        await bench.reconciler().reconcile(KEY)
+    assert [path for path in paths(bench) if "leases" in path] == []
 
 
 async def test_evidence_that_takes_too_long_is_unavailable(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
