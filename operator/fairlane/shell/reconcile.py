@@ -97,7 +97,7 @@ class Reconciler:
             return dict.fromkeys(lanes, late)
 
     async def _carry_out(self, plan: planned.Plan, seen: observe.Seen) -> None:
-        """Write what the plan says, in the order of its fields; the heartbeat only when all else succeeded."""
+        """Write what the plan says, in the order of its fields; the heartbeat, once a canary has weight, only when all else succeeded."""
         writer, value = self._parts.writer, seen.observed
         interval = write.beat_interval(value.spec)
         weighs = value.routes is not None and value.routes.has_canary_weight
@@ -113,7 +113,7 @@ class Reconciler:
         self._parts.counters.settled(value, plan.status)
         await writer.events(plan.events, seen)
         await self._complain(seen)
-        if plan.renew_heartbeat:
+        if plan.renew_heartbeat and weighs:
             await writer.beat(seen, older_than=interval / 2)
 
     async def _say_stalled(self, seen: observe.Seen, error: kube.Rejected) -> None:
