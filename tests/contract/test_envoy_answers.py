@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import httpx
 import pytest
+from tests.contract import envoy_engines, envoy_load, envoy_rig
 
 from fairlane.core.routing import document, endpoints, metrics
-from tests.contract import envoy_engines, envoy_load, envoy_rig
 
 BODY, STREAM, PATH = envoy_load.BODY, envoy_load.STREAM, envoy_load.PATH
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import httpx
 import pytest
-
 from tests.contract import envoy_engines, envoy_rig
 
 CHAT, PATH = 100, "/v1/chat/completions"   # tokens of the chat lane; 4 bytes each
@@ -80,7 +79,7 @@ SIZES: dict[str, tuple[str, Any, str]] = {
     "prompt embeddings cannot be sized": ("/v1/completions", {"prompt_embeds": "AAAA"}, "documents"),
     "a response's input as a string": ("/v1/responses", {"input": LONG}, "closed"),
     "a response's instructions count": ("/v1/responses", {"input": "hi", "instructions": LONG}, "closed"),
-    "a response's items count": ("/v1/responses", {"input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": LONG}]}]}, "closed"),
+    "a response's items count": ("/v1/responses", {"input": [{"role": "user", "content": [{"type": "input_text", "text": LONG}]}]}, "closed"),
     "a short response fits": ("/v1/responses", {"input": [{"role": "user", "content": "hi"}]}, "chat"),
     "a response that goes on from a stored one cannot be sized": ("/v1/responses", {"input": "hi", "previous_response_id": "resp_1"}, "documents"),
     "embeddings of a string": ("/v1/embeddings", {"input": SHORT}, "chat"),

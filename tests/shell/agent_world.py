@@ -149,7 +149,7 @@ class Envoy:
         entries = [entry for group in groups for entry in group["lb_endpoints"]]
         return [(entry["endpoint"]["address"]["socket_address"]["address"], entry["metadata"]["filter_metadata"]["envoy.lb"]["role"]) for entry in entries]
 
-    async def _stats(self, request: web.Request) -> web.Response:
+    async def _stats(self, _: web.Request) -> web.Response:
         folder = self._root / "xds" / "..data"
         lines = [f"http.ingress.downstream_rq_active: {self.active}"]
         for path in sorted(folder.glob("*.json")) if folder.exists() else []:
@@ -159,10 +159,11 @@ class Envoy:
                 self._refused.add(version)
             elif version:
                 self._taken[path.name] = version
-            lines += [f'{scope}.version_text: "{self._taken.get(path.name, "")}"', f"{scope}.update_rejected: {len(self._refused) if path.name == self.refuses else 0}"]
+            refusals = len(self._refused) if path.name == self.refuses else 0
+            lines += [f'{scope}.version_text: "{self._taken.get(path.name, "")}"', f"{scope}.update_rejected: {refusals}"]
         return web.Response(text="\n".join(lines))
 
-    async def _fail(self, request: web.Request) -> web.Response:
+    async def _fail(self, _: web.Request) -> web.Response:
         self.drained = True
         return web.Response(text="OK")
 

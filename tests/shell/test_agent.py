@@ -8,11 +8,11 @@ import tempfile
 from collections.abc import AsyncIterator, Callable
 
 import pytest
+from tests.shell import agent_world as world
 
 from fairlane.core.objects import routes as route_objects
 from fairlane.router import agent as agents
 from fairlane.router import drain, kube
-from tests.shell import agent_world as world
 
 
 class World:
@@ -176,7 +176,7 @@ async def test_without_a_heartbeat_the_stable_gets_everything(around: World) -> 
 async def test_the_fail_safe_needs_no_api_server(around: World) -> None:
     around.api.put("configmaps", world.config_map(10, fail_safe_after_seconds=0.6))
     async with running(around):
-        await until(lambda: around.envoy.file and around.api.said and around.envoy.weights() == {"stable": 90, "canary": 10})
+        await until(lambda: around.api.said and around.envoy.weights() == {"stable": 90, "canary": 10})
         await around.api.stop()
         await until(lambda: around.envoy.weights() == {"stable": 100})
 

@@ -80,14 +80,17 @@ class Agent:
             answer = await self._hand_over(files)
             self._tried, self._taken = files, answer.taken
         elif not self._taken and not self.state.envoy_rejected:   # Envoy was away
-            answer = await self._look(files, None)
+            answer = await self._look(files, None, 1)
             self._taken = answer.taken
         else:
             answer = taken.Answer(taken=self._taken, rejected=self.state.envoy_rejected)
         if answer.taken:
-            counts = {name: len([one for one in of_revision if one.serving]) for name, of_revision in found.items()}
             self.state = document.RouterState(
-                version=route.version, endpoints=counts, fail_safe=active, fail_safe_count=self._fail_safe.count, envoy_rejected=self.view.problem
+                version=route.version,
+                endpoints=endpoints.counts(route, found),
+                fail_safe=active,
+                fail_safe_count=self._fail_safe.count,
+                envoy_rejected=self.view.problem,
             )
         else:
             self.state = self.state.model_copy(
@@ -97,23 +100,23 @@ class Agent:
     async def _hand_over(self, files: Mapping[str, str]) -> taken.Answer:
         before = await self._statistics()
         previous = self._files.swap(files)
-        answer = await self._look(files, before)
+        answer = await self._look(files, before, round(_TAKE_SECONDS / _POLL))
         if answer.rejected:
             _LOG.error("%s", answer.rejected)
             if previous:
                 self._files.point(previous)   # an Envoy that restarts must find what it took
         return answer
 
-    async def _look(self, files: Mapping[str, str], before: Mapping[str, str] | None) -> taken.Answer:
+    async def _look(self, files: Mapping[str, str], before: Mapping[str, str] | None, tries: int) -> taken.Answer:
         """Poll Envoy until it took or refused the files; without an answer in time, neither."""
         versions = render.versions(files)
         answer = taken.Answer(taken=False)
-        for _ in range(round(_TAKE_SECONDS / _POLL)):
+        for left in range(tries, 0, -1):
             now = await self._statistics()
             if not now:
                 return taken.Answer(taken=False)
             answer = taken.judge(versions, now if before is None else before, now)
-            if answer.taken or answer.rejected:
+            if answer.taken or answer.rejected or left == 1:
                 return answer
             await asyncio.sleep(_POLL)
         return answer

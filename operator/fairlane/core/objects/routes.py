@@ -28,4 +28,6 @@ def parse(stored: Mapping[str, Any]) -> document.RouteDocument:
     try:
         return document.RouteDocument.model_validate_json(text)
     except pydantic.ValidationError as error:
-        raise errors.FairlaneError(f"ConfigMap {name}: data[{document.KEY}] is no route document ({error}); delete the object") from error
+        first = error.errors()[0]
+        what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}".removeprefix(": ")
+        raise errors.FairlaneError(f"ConfigMap {name}: data[{document.KEY}] is no route document ({what}); delete the object") from error

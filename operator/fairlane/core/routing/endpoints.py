@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .. import names
+from . import document
 
 Endpoints = Mapping[str, tuple["Endpoint", ...]]
 """By "<lane>/<revision>"."""
@@ -27,6 +28,11 @@ def key(lane: str, revision: str) -> str:
 def serving(endpoints: Endpoints, lane: str, revision: str) -> tuple[Endpoint, ...]:
     """Return the endpoints of a revision that take new requests."""
     return tuple(endpoint for endpoint in endpoints.get(key(lane, revision), ()) if endpoint.serving)
+
+
+def counts(route: document.RouteDocument, endpoints: Endpoints) -> dict[str, int]:
+    """Return how many engines a router may use of each revision that its routes know."""
+    return {key(lane.name, track.revision): len(serving(endpoints, lane.name, track.revision)) for lane in route.lanes for track in lane.tracks}
 
 
 def from_slices(slices: Iterable[Mapping[str, Any]]) -> dict[str, tuple[Endpoint, ...]]:
