@@ -266,55 +266,58 @@ async def test_a_command_that_is_none_is_told_once(bench: Bench) -> None:
 
 
 def beating(value: observed.Observed) -> planned.Plan:
-    return dataclasses.replace(usual(value), renew_heartbeat=True)
+    """A canary has weight, and the routes stay as they are."""
+    return dataclasses.replace(usual(value), apply=usual(value).apply[1:], renew_heartbeat=True)
 
 
-async def test_the_heartbeat_is_renewed_at_a_quarter_of_the_fail_safe_time(bench: Bench) -> None:
-    bench.decide = beating
-    reconciler = bench.reconciler()
-    assert await reconciler.reconcile(KEY) == 15.0
-    assert paths(bench)[-1] == "PATCH leases/assistant-heartbeat"
-    bench.stub.forget()
-    bench.now = NOW + datetime.timedelta(seconds=2)
-    await reconciler.reconcile(KEY)
-    assert paths(bench) == []
-    bench.now = NOW + datetime.timedelta(seconds=15)
-    await reconciler.reconcile(KEY)
-    assert paths(bench) == ["PATCH leases/assistant-heartbeat"]
-    assert bench.stub.objects["leases", "llm", "assistant-heartbeat"]["spec"]["renewTime"] == "2026-01-01T12:00:15.000000Z"
-
-
-async def test_a_pass_that_fails_renews_no_heartbeat(bench: Bench) -> None:
-    bench.decide = beating
-    reconciler = bench.reconciler()
-    await reconciler.reconcile(KEY)
-    bench.now = NOW + datetime.timedelta(seconds=15)
-    bench.stub.fail("GET", "/pods", 500)
-    bench.stub.forget()
-    with pytest.raises(kube.Unavailable):
-        await reconciler.reconcile(KEY)
-    assert paths(bench) == []
-
-
-async def test_a_heartbeat_that_lapsed_is_renewed_before_the_weight_is_written(bench: Bench) -> None:
-    bench.decide = beating
-    await bench.reconciler().reconcile(KEY)
-    assert paths(bench)[:2] == ["PATCH leases/assistant-heartbeat", "PATCH configmaps/assistant-routes"]
-
-
-async def test_a_heartbeat_lapses_while_the_weight_that_is_out_there_cannot_be_changed(bench: Bench) -> None:
+@pytest.fixture
+async def weighing(bench: Bench) -> Bench:
+    """A service whose canary has weight already."""
     tracks = (document.Track(role="stable", revision="a-1", weight=90), document.Track(role="canary", revision="b-1", weight=10))
-    routes = document.RouteDocument(
-        namespace="llm", service="assistant", model="default", default_lane="chat", lanes=(document.LaneRoute(name="chat", tracks=tracks),)
-    )
+    lanes = (document.LaneRoute(name="chat", tracks=tracks),)
+    routes = document.RouteDocument(namespace="llm", service="assistant", model="default", default_lane="chat", lanes=lanes)
     await bench.reconciler().reconcile(KEY)
     bench.stub.objects["configmaps", "llm", "assistant-routes"]["data"] = {document.KEY: routes.model_dump_json()}
     bench.decide = beating
-    bench.stub.fail("PATCH", "/configmaps", 422)
     bench.stub.forget()
-    with pytest.raises(kube.Rejected):
-        await bench.reconciler().reconcile(KEY)
-    assert [path for path in paths(bench) if "leases" in path] == []
+    return bench
+
+
+HEARTBEAT = "PATCH leases/assistant-heartbeat"
+
+
+async def test_the_heartbeat_is_renewed_at_a_quarter_of_the_fail_safe_time(weighing: Bench) -> None:
+    reconciler = weighing.reconciler()
+    written = []
+    for seconds in (0, 2, 15, 16, 30):
+        weighing.now = NOW + datetime.timedelta(seconds=seconds)
+        assert await reconciler.reconcile(KEY) == 15.0
+        written.append(paths(weighing))
+        weighing.stub.forget()
+    assert written == [[HEARTBEAT], [], [HEARTBEAT], [], [HEARTBEAT]]
+    assert weighing.stub.objects["leases", "llm", "assistant-heartbeat"]["spec"]["renewTime"] == "2026-01-01T12:00:30.000000Z"
+
+
+async def test_the_heartbeat_comes_last(weighing: Bench) -> None:
+    weighing.stub.objects["deployments", "llm", "assistant-router"]["spec"]["replicas"] = 0
+    await weighing.reconciler().reconcile(KEY)
+    assert paths(weighing) == ["PATCH deployments/assistant-router", HEARTBEAT]
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [("GET", "/pods", 500), ("PATCH", "/deployments", 422)], ids=["to see", "to write"])
+async def test_a_pass_that_fails_renews_no_heartbeat(weighing: Bench, method: str, path: str, status: int) -> None:
+    weighing.stub.objects["deployments", "llm", "assistant-router"]["spec"]["replicas"] = 0
+    weighing.stub.fail(method, path, status)
+    with pytest.raises(kube.KubeError):
+        await weighing.reconciler().reconcile(KEY)
+    assert HEARTBEAT not in paths(weighing)
+
+
+async def test_the_heartbeat_comes_first_where_the_canary_gets_its_first_weight(bench: Bench) -> None:
+    bench.decide = lambda value: dataclasses.replace(usual(value), renew_heartbeat=True)
+    await bench.reconciler().reconcile(KEY)
+    assert paths(bench)[:2] == [HEARTBEAT, "PATCH configmaps/assistant-routes"]
+    assert paths(bench).count(HEARTBEAT) == 1
 
 
 async def test_evidence_that_takes_too_long_is_unavailable(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
