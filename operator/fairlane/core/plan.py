@@ -38,7 +38,8 @@ def plan(seen: observed.Observed, judge: view.Judge = judging) -> planned.Plan:
     """Return what follows from what was seen. The same in gives the same out; a plan that was carried out in part leads to the same end."""
     decided = _decide(seen, judge)
     status = _status(seen, decided)
-    events = tuple(event for item in decided.moved for event in item.move.events) + decided.events + _stalled_event(seen, decided)
+    events = tuple(event for item in decided.moved for event in item.move.events) + decided.events
+    events += _stalled_event(seen, decided) + _lost_command(seen, decided)
     return planned.Plan(
         apply=tuple(decided.apply),
         delete=decided.delete,
@@ -66,7 +67,7 @@ def _followed(seen: observed.Observed, spec: specs.LLMServiceSpec, judge: view.J
     document_ = routes.assembled(seen, spec, tuple(routes.lane_route(item.view, item.status) for item in moved))
     apply = [routes_objects.config_map(seen.ref, document_), *children.engines(seen.ref, moved), *around]
     events, records = _farewells(seen, spec)
-    return _Decided(moved, document_, apply, children.garbage(seen, apply, document_, moved), (*events, *_lost_command(seen, spec)), records)
+    return _Decided(moved, document_, apply, children.garbage(seen, apply, document_, moved), events, records)
 
 
 def _around(seen: observed.Observed, spec: specs.LLMServiceSpec) -> list[dict[str, Any]]:
@@ -89,12 +90,13 @@ def _farewells(seen: observed.Observed, spec: specs.LLMServiceSpec) -> tuple[tup
     return tuple(event for event, _ in told), tuple(item for _, records in told for item in records)
 
 
-def _lost_command(seen: observed.Observed, spec: specs.LLMServiceSpec) -> tuple[planned.Event, ...]:
+def _lost_command(seen: observed.Observed, decided: _Decided) -> tuple[planned.Event, ...]:
     """A command for a lane that is not there."""
     command = commands.due(seen.command, seen.status.handled_commands)
-    if command is None or any(lane.name == command.lane for lane in spec.lanes):
+    known = [item.status.name for item in decided.moved]
+    if command is None or command.lane in known:
         return ()
-    return (commands.ignored(command, f"the lanes are {', '.join(lane.name for lane in spec.lanes)}"),)
+    return (commands.ignored(command, f"the lanes are {', '.join(known)}"),)
 
 
 def _stalled_event(seen: observed.Observed, decided: _Decided) -> tuple[planned.Event, ...]:

@@ -347,3 +347,43 @@ def test_what_is_settled_changes_nothing() -> None:
     again = plan.plan(later, world.judge)
     assert (again.delete, again.events, again.status) == ((), (), made.status)
     assert [thing for thing in again.apply if made.cluster.things[thing["kind"], thing["metadata"]["name"]] != thing] == []
+
+
+@pytest.mark.parametrize("in_place", [False, True], ids=["with a spare GPU", "in place"])
+def test_abort_of_a_promotion_gives_the_stable_back_as_fast_as_it_can_carry(in_place: bool) -> None:
+    made = world.World(world.spec({"name": "chat", "replicas": 5}, steps=[{"weight": 20, "duration": "20s"}]))
+    made.cluster.gpus = 5 if in_place else 6
+    made.run(60)
+    old, made.excused = made.lane("chat").stable, in_place
+    made.change(world.spec({"name": "chat", "replicas": 5, "scheduler": {"maxNumSeqs": 24}}, steps=[{"weight": 20, "duration": "20s"}]))
+    if in_place:
+        made.until("chat", PHASE.WAITING)
+        made.say("promote", "chat")
+    made.until("chat", PHASE.PROMOTING)
+    while made.lane("chat").weight < 60:
+        made.run(2)
+    made.say("abort", "chat")
+    made.settle(300)
+    assert (made.lane("chat").stable, made.lane("chat").ready_replicas) == (old, 5)
+
+
+def test_two_lanes_roll_at_the_same_time() -> None:
+    lanes = ({"name": "chat"}, {"name": "batch", "profile": "Throughput", "replicas": 1})
+    made = world.World(world.spec(*lanes))
+    made.run(60)
+    made.change(world.spec(*({**lane, "scheduler": {"maxNumSeqs": 24}} for lane in lanes)))
+    made.cluster.qualities[made.hash("batch")] = cluster.Quality(slow=True)
+    made.until("chat", PHASE.ANALYZING)
+    made.until("batch", PHASE.ANALYZING, PHASE.ROLLING_BACK, seconds=20)
+    made.settle()
+    assert (made.lane("chat").result, made.lane("batch").result) == (statuses.Result.PROMOTED, statuses.Result.ROLLED_BACK)
+
+
+def test_a_wider_lane_takes_longer_prompts_only_when_it_is_promoted() -> None:
+    made = world.World(world.spec({"name": "chat", "scheduler": {"maxModelLen": 4096}, "match": {"maxPromptTokens": 2048}}))
+    made.run(60)
+    made.change(world.spec({"name": "chat", "scheduler": {"maxModelLen": 16384}, "match": {"maxPromptTokens": 8192}}))
+    made.until("chat", PHASE.ANALYZING)
+    assert made.bound("chat") == 4095
+    made.settle()
+    assert made.bound("chat") == 8192

@@ -134,6 +134,11 @@ class World:
                 return
         raise AssertionError(f"still moving after {seconds} s: {self.condition('Reconciling').message}")
 
+    def bound(self, lane: str) -> int | None:
+        """The longest prompt that the routers let into a lane."""
+        stored = self.cluster.routes()
+        return next(route.max_prompt_tokens for route in stored.lanes if route.name == lane) if stored else None
+
     def condition(self, kind: str) -> statuses.Condition:
         """One of the conditions."""
         return next(item for item in self.status.conditions if item.type == kind)

@@ -97,7 +97,7 @@ def strength(lane: view.View, status: statuses.LaneStatus) -> int:
 def _canary(lane: view.View, status: statuses.LaneStatus) -> int | None:
     current = lane.replicas(status.canary)
     if status.phase is statuses.Phase.ROLLING_BACK:
-        left = needed(status.weight, lane.spec.replicas)
+        left = needed(status.weight, strength(lane, status))
         return min(current, left) if status.weight and current and lane.agents.serves(lane.spec.name, status.canary, status.weight) else None
     if status.phase is not statuses.Phase.PROMOTING:
         return trial_replicas(lane, status)

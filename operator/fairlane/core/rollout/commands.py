@@ -39,6 +39,8 @@ def follow(lane: view.View, command: observed.Command) -> view.Move:
 
 
 def _follow(lane: view.View, command: observed.Command) -> view.Move | Refusal:
+    if not lane.status.stable:
+        return Refusal("the lane has no revision yet")
     if command.command == "retry":
         return _retry(lane, command.revision)
     if (wrong := _wrong_revision(lane, command.revision)) is not None:

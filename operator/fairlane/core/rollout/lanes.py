@@ -29,8 +29,7 @@ def advance(seen: observed.Observed, spec: specs.LLMServiceSpec, rendered: dict[
     for lane in spec.lanes:
         waits_for = next((item.view.spec.name for item in moved if _wants_a_node(item)), "")
         now = dataclasses.replace(make(seen, spec.rollout, lane, rendered[lane.name], judge), waits_for=waits_for)
-        commanded = command is not None and command.lane == lane.name and now.status.stable
-        move = commands.follow(now, command) if command is not None and commanded else phases.advance(now)
+        move = commands.follow(now, command) if command is not None and command.lane == lane.name else phases.advance(now)
         moved.append(Moved(now, move))
     return moved
 

@@ -64,7 +64,7 @@ def _shrunk(lane: view.View) -> bool:
 
 def _kept(lane: view.View) -> int:
     """The weight that the stable's ready replicas leave to the canary."""
-    return min(lane.status.weight, 100 - capacity.carried(lane.ready(lane.status.stable), lane.spec.replicas))
+    return min(lane.status.weight, 100 - capacity.carried(lane.ready(lane.status.stable), capacity.strength(lane, lane.status)))
 
 
 def released(lane: view.View) -> bool:
