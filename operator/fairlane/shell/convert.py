@@ -114,14 +114,14 @@ def belongs(thing: Object, uid: str) -> bool:
 
 def deployments(things: Iterable[Object]) -> tuple[observed.EngineDeployment, ...]:
     """Return the engine Deployments among the service's."""
-    engines = (thing for thing in things if _label(thing, names.COMPONENT_LABEL) == "engine")
+    engines = (thing for thing in things if label(thing, names.COMPONENT_LABEL) == "engine")
     return tuple(
         observed.EngineDeployment(
-            lane=_label(thing, names.LANE_LABEL),
-            revision=_label(thing, names.REVISION_LABEL),
+            lane=label(thing, names.LANE_LABEL),
+            revision=label(thing, names.REVISION_LABEL),
             replicas=thing["spec"].get("replicas", 1),
             ready=thing.get("status", {}).get("readyReplicas", 0),
-            terminating=_terminating(thing),
+            terminating=terminating(thing),
         )
         for thing in engines
     )
@@ -134,7 +134,7 @@ def revisions(things: Iterable[Object]) -> tuple[stored.Revision, ...]:
 
 def children(things: Iterable[Object]) -> tuple[observed.Child, ...]:
     """Return the service's own objects, as needed to decide on their deletion."""
-    return tuple(observed.Child(thing["apiVersion"], thing["kind"], thing["metadata"]["name"], _terminating(thing)) for thing in things)
+    return tuple(observed.Child(thing["apiVersion"], thing["kind"], thing["metadata"]["name"], terminating(thing)) for thing in things)
 
 
 def routes(things: Iterable[Object], name: str) -> routing.RouteDocument | None:
@@ -147,11 +147,11 @@ def routes(things: Iterable[Object], name: str) -> routing.RouteDocument | None:
         return None
 
 
-def _label(thing: Object, label: str) -> str:
+def label(thing: Object, name: str) -> str:
     """Return a label's value, empty without it."""
-    return str(thing["metadata"].get("labels", {}).get(label, ""))
+    return str(thing["metadata"].get("labels", {}).get(name, ""))
 
 
-def _terminating(thing: Object) -> bool:
+def terminating(thing: Object) -> bool:
     """Whether the object is being deleted."""
     return "deletionTimestamp" in thing["metadata"]

@@ -18,7 +18,7 @@ _EPOCH = datetime.datetime.fromtimestamp(0, datetime.UTC)
 
 def engines(things: Iterable[Object]) -> tuple[observed.Pod, ...]:
     """Return the engine pods."""
-    return tuple(engine(thing) for thing in things if _label(thing, names.COMPONENT_LABEL) == "engine")
+    return tuple(engine(thing) for thing in things if convert.label(thing, names.COMPONENT_LABEL) == "engine")
 
 
 def engine(thing: Object) -> observed.Pod:
@@ -28,12 +28,12 @@ def engine(thing: Object) -> observed.Pod:
     scheduled = conditions.get("PodScheduled", {})
     return observed.Pod(
         name=thing["metadata"]["name"],
-        lane=_label(thing, names.LANE_LABEL),
-        revision=_label(thing, names.REVISION_LABEL),
+        lane=convert.label(thing, names.LANE_LABEL),
+        revision=convert.label(thing, names.REVISION_LABEL),
         created=convert.instant(thing["metadata"].get("creationTimestamp")) or _EPOCH,
         phase=status.get("phase", "Pending"),
         ready=conditions.get("Ready", {}).get("status") == "True",
-        terminating="deletionTimestamp" in thing["metadata"],
+        terminating=convert.terminating(thing),
         scheduled_at=convert.instant(scheduled.get("lastTransitionTime")) if scheduled.get("status") == "True" else None,
         unschedulable=scheduled.get("message", "") if scheduled.get("status") == "False" else "",
         container=_container(status),
@@ -68,7 +68,7 @@ def _state(container: Mapping[str, Any]) -> observed.Container:
 def routers(pods: Iterable[Object], leases: Iterable[Object]) -> tuple[observed.RouterPod, ...]:
     """Return the router pods, each with what its agent wrote into its Lease."""
     states = _states(leases)
-    return tuple(_router(pod, states) for pod in pods if _label(pod, names.COMPONENT_LABEL) == "router")
+    return tuple(_router(pod, states) for pod in pods if convert.label(pod, names.COMPONENT_LABEL) == "router")
 
 
 def _router(pod: Object, states: Mapping[str, routing.RouterState]) -> observed.RouterPod:
@@ -77,7 +77,7 @@ def _router(pod: Object, states: Mapping[str, routing.RouterState]) -> observed.
     return observed.RouterPod(
         name=pod["metadata"]["name"],
         ready=conditions.get("Ready") == "True",
-        terminating="deletionTimestamp" in pod["metadata"],
+        terminating=convert.terminating(pod),
         state=states.get(pod["metadata"]["uid"]),
     )
 
@@ -105,8 +105,3 @@ def _parsed(text: str) -> routing.RouterState | None:
 def renewed(leases: Iterable[Object], name: str) -> datetime.datetime | None:
     """Return when the named Lease was renewed last."""
     return next((convert.instant(lease.get("spec", {}).get("renewTime")) for lease in leases if lease["metadata"]["name"] == name), None)
-
-
-def _label(thing: Object, label: str) -> str:
-    """Return a label's value, empty without it."""
-    return str(thing["metadata"].get("labels", {}).get(label, ""))
