@@ -211,3 +211,19 @@ def _text(moment: datetime.datetime) -> str:
 def seconds(text: str) -> float:
     """A duration of the spec."""
     return base.seconds(text)
+
+
+def serving(**rollout: Any) -> World:
+    """A service whose one lane serves."""
+    made = World(spec({"name": "chat"}, **rollout))
+    made.run(60)
+    assert made.lane("chat").ready_replicas == 2
+    return made
+
+
+def changed(made: World, quality: clusters.Quality | None = None, **rollout: Any) -> str:
+    """Change what makes a pod different; return the hash that is wanted now."""
+    made.change(spec({"name": "chat", "scheduler": {"maxNumSeqs": 24}}, **rollout))
+    wanted = made.hash("chat")
+    made.cluster.qualities[wanted] = quality or clusters.Quality()
+    return wanted
