@@ -45,7 +45,8 @@ def situations(draw: strategies.DrawFn) -> tuple[document.RouteDocument, endpoin
     made = tuple(draw(lanes(name)) for name in named)
     route = document.RouteDocument(
         namespace="n", service="s", model="m", default_lane=draw(strategies.sampled_from(named)),
-        caller_header=draw(strategies.sampled_from(["x-caller", "X_Who"])), bytes_per_token=draw(strategies.integers(1, 16)), router_replicas=draw(strategies.integers(1, 100)), lanes=made,
+        caller_header=draw(strategies.sampled_from(["x-caller", "X_Who"])), bytes_per_token=draw(strategies.integers(1, 16)),
+        router_replicas=draw(strategies.integers(1, 100)), lanes=made,
     )  # fmt: skip
     addresses = strategies.lists(strategies.sampled_from(["127.0.0.1", "::1", "127.0.0.9"]), max_size=3, unique=True)
     keys = [endpoints.key(lane.name, track.revision) for lane in made for track in lane.tracks]

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import pathlib
 import signal
 import sys
 import time
@@ -13,26 +14,46 @@ from . import agent as agents
 from . import drain, kube
 from . import settings as configuration
 
+_LOG = logging.getLogger(__name__)
+
 
 def run(argv: Sequence[str] = ()) -> int:
     """Run the agent until SIGTERM and its drain, or with `--init` until the first files are written; return the exit code."""
     _log()
     settings = configuration.Settings()
-    asyncio.run(_init(settings) if "--init" in argv else _main(settings))
-    return 0
+    return asyncio.run(_init(settings) if "--init" in argv else _main(settings))
 
 
-async def _init(settings: configuration.Settings) -> None:
+async def _init(settings: configuration.Settings) -> int:
+    """Write the first files; 1 when told to stop, or when there is nothing to write them from in time: the kubelet tries again, if the pod is to live."""
+    stopped = _stopped(settings)
     async with contextlib.aclosing(_Closing(settings)) as parts:
-        await parts.agent.first_files()
+        writing, stopping = asyncio.create_task(parts.agent.first_files()), asyncio.create_task(stopped.wait())
+        await asyncio.wait({writing, stopping}, return_when=asyncio.FIRST_COMPLETED, timeout=settings.first_files_seconds)
+        if writing.done():
+            writing.result()
+            return 0
+        _LOG.warning("no first files: %s", "told to stop" if stopped.is_set() else "no route document, or no API server, in time")
+        writing.cancel()
+        stopping.cancel()
+        await asyncio.gather(writing, stopping, return_exceptions=True)
+        return 1
 
 
-async def _main(settings: configuration.Settings) -> None:
+def _stopped(settings: configuration.Settings) -> asyncio.Event:
+    """Return what is set when the pod is to stop, also if that was said before the handlers were there."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    if pathlib.Path(settings.place.leaving).exists():
+        stopped.set()
+    return stopped
+
+
+async def _main(settings: configuration.Settings) -> int:
+    stopped = _stopped(settings)
     async with contextlib.aclosing(_Closing(settings)) as parts:
-        stopped = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stopped.set)
         serving = asyncio.create_task(parts.agent.run())
         stopping = asyncio.create_task(stopped.wait())
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -42,6 +63,7 @@ async def _main(settings: configuration.Settings) -> None:
         serving.cancel()
         stopping.cancel()
         await asyncio.gather(serving, stopping, return_exceptions=True)
+        return 0
 
 
 class _Closing:

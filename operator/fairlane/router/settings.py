@@ -22,6 +22,7 @@ class Settings(pydantic_settings.BaseSettings):
     api_port: int = pydantic.Field(443, validation_alias="KUBERNETES_SERVICE_PORT")
     api_scheme: str = pydantic.Field("https", validation_alias="FAIRLANE_API_SCHEME")
     account_dir: pathlib.Path = pydantic.Field(pathlib.Path("/var/run/secrets/kubernetes.io/serviceaccount"), validation_alias="FAIRLANE_ACCOUNT_DIR")
+    first_files_seconds: float = pydantic.Field(60.0, validation_alias="FAIRLANE_FIRST_FILES_SECONDS")
     renew_seconds: float = pydantic.Field(15.0, validation_alias="FAIRLANE_RENEW_SECONDS")
     out_of_endpoints_seconds: float = pydantic.Field(15.0, validation_alias="FAIRLANE_OUT_OF_ENDPOINTS_SECONDS")
     linger_seconds: float = pydantic.Field(3.0, validation_alias="FAIRLANE_LINGER_SECONDS")

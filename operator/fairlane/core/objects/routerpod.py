@@ -35,6 +35,8 @@ _USER = 65532
 _PATH = "spec.router.pod"
 _PLACE = places.Place()
 _RUN = {"name": "run", "mountPath": _PLACE.root}
+# Process 1 of a container does not get a SIGTERM that comes before its handler is set: the file tells an agent that still starts.
+_LEAVE = {"preStop": {"exec": {"command": ["touch", _PLACE.leaving]}}}
 _TOKEN = {"name": "api-access", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True}
 
 
@@ -69,7 +71,7 @@ def _spec(service_name: str, labels: dict[str, str], router: specs.Router, setti
         "securityContext": {"runAsNonRoot": True, "runAsUser": _USER, "runAsGroup": _USER, "fsGroup": _USER, "seccompProfile": {"type": "RuntimeDefault"}},
         "topologySpreadConstraints": [_spread(labels)],
         "initContainers": [_agent(INIT, service_name, settings, ["--init"]), _envoy(router, settings)],
-        "containers": [_agent(AGENT, service_name, settings, [])],
+        "containers": [_agent(AGENT, service_name, settings, []) | {"lifecycle": _LEAVE}],
         "volumes": volumes,
     }
 

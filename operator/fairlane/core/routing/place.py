@@ -26,6 +26,11 @@ class Place:
         return f"{self.root}/admin.sock"
 
     @property
+    def leaving(self) -> str:
+        """A file that is there once the pod is to stop (its preStop hook makes it)."""
+        return f"{self.root}/leaving"
+
+    @property
     def bootstrap(self) -> str:
         """The file that Envoy is started with."""
         return self.file("bootstrap.json")
