@@ -7,10 +7,12 @@ import logging
 import secrets
 import signal
 import socket
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 
 import kopf
+import pydantic
 from aiohttp import web
 from kopf._core.engines import peering
 
@@ -24,7 +26,11 @@ _log = logging.getLogger(__name__)
 
 def main() -> int:
     """Run the operator until it is told to stop; return the exit code."""
-    settings = own_settings.OperatorSettings()
+    try:
+        settings = own_settings.OperatorSettings()
+    except pydantic.ValidationError as error:
+        sys.stderr.write(f"environment variables FAIRLANE_*: {error}\n")
+        return 2
     logs.configure(settings.log_level)
     try:
         asyncio.run(run(settings))
