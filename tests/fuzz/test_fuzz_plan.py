@@ -16,3 +16,9 @@ def test_every_rollout_ends_through_any_storm(
 @hypothesis.given(**storms.CHANGES)
 def test_the_last_change_serves_through_any_storm(changes: list[tuple[int, int | None]], cuts: list[int | None]) -> None:
     storms.serves_the_last_change(changes, cuts)
+
+
+@hypothesis.settings(max_examples=100, deadline=None, database=None)
+@hypothesis.given(**storms.PAIRS)
+def test_two_lanes_end_alone_through_any_storm(qualities: tuple[str, str], cuts: list[int | None], troubles: list[tuple[int, str]]) -> None:
+    storms.two_lanes_end_alone(qualities, cuts, troubles)

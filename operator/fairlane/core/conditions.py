@@ -29,7 +29,6 @@ class RouterFacts:
 
     ready: int
     wanted: int
-    behind: tuple[str, ...] = ()
     rejected: str = ""           # Envoy's words where it refused the routes
     fail_safe: tuple[str, ...] = ()
 

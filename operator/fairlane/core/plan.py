@@ -136,7 +136,7 @@ def _facts(seen: observed.Observed, decided: _Decided) -> conditions.Facts:
         generation=seen.generation,
         now=seen.now,
         lanes=[_lane_facts(item, routers) for item in decided.moved],
-        router=_router_facts(seen, decided, routers),
+        router=_router_facts(seen, decided),
         refused=decided.refused,
         moving=_moving(seen, decided, routers),
         metrics=_metrics(seen, decided),
@@ -150,12 +150,11 @@ def _lane_facts(item: lanes.Moved, routers: agents.Agents) -> conditions.LaneFac
     return conditions.LaneFacts(item.status, serves, rejected, item.view.rendered.hash)
 
 
-def _router_facts(seen: observed.Observed, decided: _Decided, routers: agents.Agents) -> conditions.RouterFacts:
+def _router_facts(seen: observed.Observed, decided: _Decided) -> conditions.RouterFacts:
     states = [(pod.name, pod.state) for pod in seen.router_pods if pod.state is not None and not pod.terminating]
     return conditions.RouterFacts(
         ready=seen.router_ready,
         wanted=decided.routes.router_replicas if decided.routes else 0,
-        behind=routers.behind,
         rejected=next((f"{name}: Envoy refused the routes: {state.envoy_rejected}" for name, state in states if state.envoy_rejected), ""),
         fail_safe=tuple(name for name, state in states if state.fail_safe),
     )
@@ -194,8 +193,11 @@ def _metrics(seen: observed.Observed, decided: _Decided) -> tuple[str, str, str]
             return conditions.FALSE, value.reason, f"{lane.name}: {value.message}"
         if lane.reason == reasons.METRICS_UNAVAILABLE:
             return conditions.FALSE, reasons.METRICS_UNAVAILABLE, f"{lane.name}: {lane.message}"
-    if weighted:
+    if any(isinstance(seen.evidence.get(lane.name), evidence.Evidence) for lane in weighted):
         return conditions.TRUE, reasons.AVAILABLE, "the canary's window was read"
+    before = next((item for item in seen.status.conditions if item.type == conditions.METRICS_AVAILABLE), None)
+    if weighted and before is not None:
+        return before.status, before.reason, before.message
     if seen.spec is not None and not (seen.spec.metrics.prometheus.url or seen.settings.prometheus_url):
         return conditions.FALSE, reasons.NOT_CONFIGURED, "no Prometheus is named in metrics.prometheus.url or in the operator's settings: a canary would hold"
     return conditions.UNKNOWN, reasons.NOT_NEEDED, "nothing is read while no canary has traffic"

@@ -89,3 +89,33 @@ def serves_the_last_change(changes: list[tuple[int, int | None]], cuts: list[int
     assert made.lane("chat").stable.partition("-")[0] == made.hash("chat")
     assert made.lane("chat").rejected == []
     assert {pod.revision for pod in made.cluster.pods} == {made.lane("chat").stable}
+
+
+PAIRS = {"qualities": st.tuples(st.sampled_from(sorted(QUALITIES)), st.sampled_from(sorted(QUALITIES))), "cuts": CUTS, "troubles": TROUBLES}
+
+
+def two_lanes_end_alone(qualities: tuple[str, str], cuts: list[int | None], troubles: list[tuple[int, str]]) -> None:
+    """Roll two lanes at once: what becomes of the one is nothing to the other."""
+    lanes = ("chat", "batch")
+    made = world.World(_pair({}))
+    made.run(30)
+    old = {name: made.lane(name).stable for name in lanes}
+    made.change(_pair({"maxNumSeqs": 24}))
+    for name, quality in zip(lanes, qualities, strict=True):
+        made.cluster.qualities[made.hash(name)] = QUALITIES[quality]
+    due = dict(troubles)
+    for number, cut in enumerate([*cuts, *[None] * (61 - len(cuts))]):
+        made.cluster.tick(2)
+        if number in due:
+            trouble(made, due[number])
+        made.reconcile(cut)
+    made.metrics = True
+    made.settle(seconds=1200)
+    for name, quality in zip(lanes, qualities, strict=True):
+        expected = f"{made.hash(name)}-1" if quality == "good" else old[name]
+        assert (made.lane(name).stable, made.lane(name).canary) == (expected, "")
+
+
+def _pair(scheduler: dict[str, Any]) -> Any:
+    lanes = ({"name": "chat", "scheduler": scheduler}, {"name": "batch", "profile": "Throughput", "replicas": 1, "scheduler": scheduler})
+    return world.spec(*lanes, steps=STEPS, analysis={"minRequests": 20}, warmup={"requests": 20, "duration": "10s"})

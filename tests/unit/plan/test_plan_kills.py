@@ -23,6 +23,12 @@ def test_the_last_of_many_changes_is_what_serves(changes: list[tuple[int, int | 
     storms.serves_the_last_change(changes, cuts)
 
 
+@hypothesis.settings(max_examples=3, deadline=None, derandomize=True, database=None)
+@hypothesis.given(**storms.PAIRS)
+def test_two_lanes_end_alone(qualities: tuple[str, str], cuts: list[int | None], troubles: list[tuple[int, str]]) -> None:
+    storms.two_lanes_end_alone(qualities, cuts, troubles)
+
+
 @pytest.mark.parametrize("quality", ["good", "slow"])
 def test_a_pass_repeated_without_its_status_writes_the_same(quality: str) -> None:
     made, _ = storms.started(2, 1, 2.0, quality)

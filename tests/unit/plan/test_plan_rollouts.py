@@ -4,6 +4,7 @@ import pytest
 from tests.unit.plan import cluster, world
 
 from fairlane.api import status as statuses
+from fairlane.core import plan
 
 PHASE = statuses.Phase
 
@@ -147,3 +148,13 @@ def test_a_dead_stable_is_replaced_as_soon_as_the_new_revision_is_ready() -> Non
     made.settle()
     assert (made.lane("chat").stable, made.lane("chat").ready_replicas) == (f"{wanted}-1", 2)
     assert made.status.history[0].reason == "StableReplaced"
+
+
+def test_the_real_judge_rolls_back_a_canary_that_answers_with_errors() -> None:
+    made = world.serving()
+    wanted = world.changed(made, cluster.Quality(errors=True))
+    made.until("chat", PHASE.WARMING)
+    while made.evidence()["chat"].canary.requests < 40:
+        made.cluster.tick(2)
+    lane = plan.plan(made.observe()).status.lanes[0]
+    assert (lane.phase, lane.reason, lane.weight, lane.rejected) == (PHASE.ROLLING_BACK, "ErrorsWorse", 0, [wanted])

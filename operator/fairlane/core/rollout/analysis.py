@@ -6,7 +6,7 @@ from ...api import base
 from ...api import spec as specs
 from ...api import status as statuses
 from ..judge import types as judging
-from . import capacity, clock, promoting, reasons, record, rollback, view
+from . import capacity, clock, loading, promoting, reasons, record, rollback, view
 
 SCRAPED_WITHIN = 30.0   # seconds: two scrapes at Prometheus' usual interval of 15 s
 _UNMEASURED = judging.Unavailable("NotMeasured", "this pass read no numbers of the canary")
@@ -119,7 +119,9 @@ def _undecidable(lane: view.View, said: judging.Verdict | None) -> tuple[str, st
     """Return why nothing can be decided: no numbers, or a side without a ready pod."""
     status = lane.status
     if not lane.ready(status.canary):
-        return reasons.HOLDING, f"{status.canary} has no ready replica; the routers send its share to the stable"
+        stuck = loading.blocked(lane)
+        words = f": {stuck.message}" if stuck else ""
+        return reasons.HOLDING, f"{status.canary} has no ready replica{words}; the routers send its share to the stable"
     if not lane.ready(status.stable):
         return reasons.STABLE_DOWN, f"{status.stable} has no ready replica to compare with"
     if said is not None and said.outcome is statuses.Outcome.UNAVAILABLE:

@@ -32,7 +32,7 @@ def _announced(lane: view.View, move: view.Move) -> view.Move:
     before, after = lane.status.reason, move.status.reason
     name, message = lane.spec.name, move.status.message
     events = list(move.events)
-    if before == reasons.METRICS_UNAVAILABLE != after and move.status.canary:
+    if before == reasons.METRICS_UNAVAILABLE != after and isinstance(lane.evidence, judging.Evidence):
         events.append(view.normal(reasons.EVENT_METRICS_BACK, f"{name}: numbers again: {message}"))
     if after == reasons.STABLE_DOWN != before:
         events.append(view.warning(reasons.EVENT_STABLE_DOWN, f"{name}: {message}"))

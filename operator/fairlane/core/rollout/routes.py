@@ -66,17 +66,18 @@ def assembled(seen: observed.Observed, spec: specs.LLMServiceSpec, lanes: tuple[
     stored = seen.routes
     before = {lane.name for lane in stored.lanes} if stored else set()
     shown = tuple(lane for lane in lanes if lane.tracks or not before or lane.name in before)
+    default = _default(stored, spec.router.default_lane, shown)
     return document.RouteDocument(
         namespace=seen.namespace,
         service=seen.name,
         model=spec.model.name,
-        default_lane=_default(stored, spec.router.default_lane, shown),
+        default_lane=default,
         caller_header=spec.router.caller_header,
         bytes_per_token=spec.router.bytes_per_token,
         router_replicas=spec.router.replicas,
         fail_safe_after_seconds=base.seconds(spec.rollout.fail_safe_after),
         tls=spec.router.tls is not None,
-        lanes=shown if any(lane.name == _default(stored, spec.router.default_lane, shown) for lane in shown) else lanes,
+        lanes=shown if any(lane.name == default for lane in shown) else lanes,
     )
 
 
