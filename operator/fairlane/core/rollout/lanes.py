@@ -6,15 +6,16 @@ from ...api import spec as specs
 from ...api import status as statuses
 from .. import observed, planned
 from .. import revisions as storing
-from . import agents, commands, phases, reasons, record, view
+from . import agents, commands, phases, reasons, record
+from . import view as views
 
 
 @dataclasses.dataclass(frozen=True)
 class Moved:
     """A lane before and after the pass."""
 
-    view: view.View
-    move: view.Move
+    view: views.View
+    move: views.Move
 
     @property
     def status(self) -> statuses.LaneStatus:
@@ -22,7 +23,7 @@ class Moved:
         return self.move.status
 
 
-def advance(seen: observed.Observed, spec: specs.LLMServiceSpec, rendered: dict[str, storing.Rendered], judge: view.Judge) -> list[Moved]:
+def advance(seen: observed.Observed, spec: specs.LLMServiceSpec, rendered: dict[str, storing.Rendered], judge: views.Judge) -> list[Moved]:
     """Move every lane one step, in the order of the spec: a lane does not start while an earlier one waits for a GPU."""
     moved: list[Moved] = []
     command = commands.due(seen.command, seen.status.handled_commands)
@@ -42,10 +43,10 @@ def _wants_a_node(item: Moved) -> bool:
     return not any(pod.scheduled_at is not None for pod in item.view.of(canary))
 
 
-def make(seen: observed.Observed, rollout: specs.Rollout, lane: specs.Lane, rendered: storing.Rendered, judge: view.Judge) -> view.View:
+def make(seen: observed.Observed, rollout: specs.Rollout, lane: specs.Lane, rendered: storing.Rendered, judge: views.Judge) -> views.View:
     """Return the view of one lane."""
     routers = agents.Agents(seen.routes, seen.router_pods)
-    return view.View(
+    return views.View(
         spec=lane,
         rollout=rollout,
         now=seen.now,
@@ -79,7 +80,7 @@ def removed(seen: observed.Observed, spec: specs.LLMServiceSpec) -> list[statuse
 
 def farewell(seen: observed.Observed, lane: statuses.LaneStatus) -> tuple[planned.Event, list[statuses.RolloutRecord]]:
     """Return what is told and recorded of a lane that left the spec."""
-    event = view.normal(reasons.EVENT_LANE_REMOVED, f"{lane.name} left the spec: its route goes first, its pods when every router has let go of it")
+    event = views.normal(reasons.EVENT_LANE_REMOVED, f"{lane.name} left the spec: its route goes first, its pods when every router has let go of it")
     if not lane.canary:
         return event, []
     return event, [record.removed(seen.now, lane)]
