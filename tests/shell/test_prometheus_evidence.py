@@ -88,9 +88,9 @@ def answering(status: int = 200, text: str = "", content_type: str = "applicatio
     return answer
 
 
-def seen(url: str | None, phase: statuses.Phase = statuses.Phase.ANALYZING, labels: dict[str, str] | None = None) -> observed.Observed:
+def seen(url: str | None, phase: statuses.Phase = statuses.Phase.ANALYZING, labels: dict[str, str] | None = None, weight: int = 0) -> observed.Observed:
     lane = statuses.LaneStatus(
-        name="chat", phase=phase, stable="old-1", canary="new-1", phase_since="2026-01-01T12:00:00Z", step_since="2026-01-01T12:05:00Z"
+        name="chat", phase=phase, stable="old-1", canary="new-1", weight=weight, phase_since="2026-01-01T12:00:00Z", step_since="2026-01-01T12:05:00Z"
     )
     spec = specs.LLMServiceSpec.model_validate(
         {
@@ -134,6 +134,14 @@ async def test_every_query_is_asked_exactly_and_once(store: Store, phase: status
 async def test_without_canary_traffic_nothing_is_asked(store: Store, phase: statuses.Phase) -> None:
     store.answer = good
     assert (await gathered(seen(store.url, phase)), store.asked) == (None, [])
+
+
+@pytest.mark.parametrize("phase", [statuses.Phase.WAITING, statuses.Phase.LOADING])
+async def test_a_canary_that_keeps_its_weight_while_more_replicas_load_is_judged_on(store: Store, phase: statuses.Phase) -> None:
+    store.answer = good
+    made = await gathered(seen(store.url, phase, weight=10))
+    assert isinstance(made, types.Evidence)
+    assert made.since == datetime.datetime.fromisoformat("2026-01-01T12:05:00+00:00")
 
 
 async def test_credentials_go_with_every_query(store: Store) -> None:

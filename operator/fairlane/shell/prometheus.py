@@ -75,18 +75,24 @@ def _windows(seen: observed.Observed) -> dict[str, queries.Window]:
     labels = seen.spec.metrics.prometheus.labels if seen.spec else {}
     windows = {}
     for lane in seen.status.lanes:
-        since = _SINCE[lane.phase](lane) if lane.phase in _SINCE else None
+        since = _since(lane)
         if since and lane.stable and lane.canary:
             begin = min(datetime.datetime.fromisoformat(since), seen.now)
             windows[lane.name] = queries.Window(seen.name, seen.namespace, lane.name, lane.stable, lane.canary, begin, seen.now, labels)
     return windows
 
 
-_SINCE = {
-    statuses.Phase.WARMING: lambda lane: lane.phase_since,
-    statuses.Phase.ANALYZING: lambda lane: lane.step_since or lane.phase_since,
-    statuses.Phase.PROMOTING: lambda lane: lane.step_since or lane.phase_since,
-}
+def _since(lane: statuses.LaneStatus) -> str | None:
+    """When the window began; None without canary traffic. A canary keeps its weight while the next step's replicas load or wait for a node."""
+    match lane.phase:
+        case statuses.Phase.WARMING:
+            return lane.phase_since
+        case statuses.Phase.ANALYZING | statuses.Phase.PROMOTING:
+            return lane.step_since or lane.phase_since
+        case statuses.Phase.LOADING | statuses.Phase.WAITING:
+            return lane.step_since if lane.weight else None
+        case _:
+            return None
 
 
 async def _lane(seen: observed.Observed, window: queries.Window, http: httpx.AsyncClient, deadline: float) -> types.Evidence | types.Unavailable:
