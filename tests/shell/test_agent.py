@@ -181,6 +181,14 @@ async def test_the_fail_safe_needs_no_api_server(around: World) -> None:
         await until(lambda: around.envoy.weights() == {"stable": 100})
 
 
+async def test_the_fail_safe_waits_for_no_api_server_that_hangs(around: World) -> None:
+    around.api.put("configmaps", world.config_map(10, fail_safe_after_seconds=0.6))
+    async with running(around):
+        await until(lambda: around.api.said and around.envoy.weights() == {"stable": 90, "canary": 10})
+        around.api.hangs = True
+        await until(lambda: around.envoy.weights() == {"stable": 100}, 2)
+
+
 async def test_a_lane_that_is_being_promoted_keeps_its_split(around: World) -> None:
     around.api.put("configmaps", world.config_map(60, fail_safe_after_seconds=0.3, fail_safe="Keep"))
     async with running(around):

@@ -58,8 +58,8 @@ class Agent:
         assert route is not None
         self._watch_heartbeat(route, now)
         await self._serve(route, found)
-        await self._acknowledger.say(self.state, now)
-        waits = [self._settings.renew_seconds if self._taken else 1.0]
+        self._acknowledger.say(self.state, now)
+        waits = [1.0 if self._acknowledger.behind or not self._taken else self._settings.renew_seconds]
         if (due := failsafe.wake_at(self._fail_safe, route)) is not None:
             waits.append(due - now)
         return max(0.05, min(waits))

@@ -25,7 +25,6 @@ def cluster(lane: str, place: places.Place) -> Config:
         "type": "EDS",
         "eds_cluster_config": {"service_name": name(lane), "eds_config": place.source(f"eds-{lane}.json")},
         "connect_timeout": "0.5s",
-        "metadata": {"filter_metadata": {"fairlane": {"lane": lane}}},
         "lb_policy": "LEAST_REQUEST",
         "least_request_lb_config": {"choice_count": 2},   # a full scan herds bursts onto one engine (measured)
         # An empty canary falls back to the stable; promotion changes endpoints, never this.
