@@ -104,7 +104,8 @@ def _ended_by_exception() -> Iterator[None]:
         raise SystemExit(128 + number)
 
     before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
-    before[signal.SIGINT] = signal.getsignal(signal.SIGINT)
+    # set anew, because a shell's background job starts with Ctrl-C ignored
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
     finally:
