@@ -108,7 +108,7 @@ def echo() -> Iterator[str]:
             yield rig.url + envoy_load.PATH
 
 
-@hypothesis.settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck))
+@hypothesis.settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck))
 @hypothesis.given(chat=chats(), escaped=strategies.booleans(), spaces=strategies.sampled_from([None, 2]))
 def test_the_estimate_is_what_python_counts(echo: str, chat: tuple[dict[str, Any], int], escaped: bool, spaces: int | None) -> None:
     body, counted = chat
@@ -116,7 +116,7 @@ def test_the_estimate_is_what_python_counts(echo: str, chat: tuple[dict[str, Any
     assert answer.json()["headers"]["x-fairlane-tokens"] == str(math.ceil(counted / 4))
 
 
-@hypothesis.settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck))
+@hypothesis.settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck))
 @hypothesis.given(raw=strategies.binary(max_size=80) | strategies.text(alphabet='{}[]":,\\u0d8e+-.tfn ', max_size=80).map(str.encode))
 def test_any_bytes_are_served(echo: str, raw: bytes) -> None:
     answer = httpx.post(echo, content=raw)
