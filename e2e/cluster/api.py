@@ -35,8 +35,7 @@ class Cluster:
     @contextmanager
     def running(cls) -> Iterator[Cluster]:
         """The cluster for the time of the block: started, or the one that runs where FAIRLANE_CLUSTER_KEEP=1 (which then stays up)."""
-        own = os.environ.get("KUBECONFIG")
-        if own and Path(own) != paths.kubeconfig():
+        if own := paths.user_kubeconfig():
             from .user_cluster import UserCluster
             yield UserCluster(own)
         elif os.environ.get("FAIRLANE_CLUSTER_KEEP") == "1":

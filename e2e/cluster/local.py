@@ -22,6 +22,12 @@ from .progress import say
 _PRIVATE = ("/run/containerd", "/var/lib/cni", "/var/lib/kubelet", "/var/log/containers")
 
 
+def build_for_tests() -> None:
+    """What tests without a cluster run: kube-apiserver and etcd, vLLM's parser. Needs neither root nor images."""
+    gobuild.build()
+    vllm_env.environment()
+
+
 def build() -> list[images.Image]:
     """All that takes minutes the first time and nothing afterwards."""
     preflight.require()

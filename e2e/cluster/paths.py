@@ -34,3 +34,9 @@ def daemon_logs() -> Path:
 
 def kubeconfig() -> Path:
     return state() / "admin.kubeconfig"
+
+
+def user_kubeconfig() -> str | None:
+    """KUBECONFIG, where it means another cluster than the local one."""
+    given = os.environ.get("KUBECONFIG")
+    return given if given and Path(given) != kubeconfig() else None

@@ -14,9 +14,11 @@ from .kubectl import call
 # what the local cluster brings and this one has to be told
 _IMAGES = {"fairlane": "FAIRLANE_IMAGE", "envoy": "FAIRLANE_ENVOY_IMAGE", "standin": "FAIRLANE_STANDIN_IMAGE", "engine": "FAIRLANE_ENGINE_IMAGE"}
 _INSTALLED = """KUBECONFIG points to {kubeconfig}, so that cluster is used and none is started. This would be put on it:
-- the CustomResourceDefinitions of fairlane.dev and the operator's cluster roles (Helm release fairlane)
-- namespaces whose names start with fairlane-, each with LLMServices, their Deployments, Services, ConfigMaps and Leases
-All of it is removed at the end."""
+- the Helm release fairlane in namespace fairlane-system: the CustomResourceDefinitions of fairlane.dev, the operator, its cluster roles
+- namespaces with LLMServices and what belongs to them: one for the demo, one for each scenario
+The scenarios delete their namespaces. The rest stays for you to look at, and goes with:
+  helm uninstall fairlane --namespace fairlane-system; kubectl delete namespace fairlane-system fairlane-demo
+  kubectl get crd --output name | grep fairlane.dev | xargs kubectl delete"""
 
 
 class UserCluster(Cluster):
@@ -48,9 +50,10 @@ class UserCluster(Cluster):
         return {}
 
     def stop_apiserver(self) -> None:
-        raise ClusterError("not on a cluster of the user's")
+        raise ClusterError("the API server of a cluster of your own is not stopped; this scenario needs the local cluster")
 
-    start_apiserver = stop_prometheus = start_prometheus = stop_apiserver  # type: ignore[assignment]
+    def stop_prometheus(self) -> None:
+        raise ClusterError("the Prometheus of a cluster of your own is not stopped; this scenario needs the local cluster")
 
 
 def _ask(kubeconfig: str) -> None:
