@@ -83,7 +83,7 @@ async def test_the_split_is_by_weight_and_measured_by_revision() -> None:
         assert rig.total(metrics.DURATION_BUCKET, fairlane_revision="r-2", le="+Inf") == len(of_canary)
 
 
-@pytest.mark.parametrize("mode", ["503", "reset", "closed"])
+@pytest.mark.parametrize("mode", ["500", "503", "reset", "closed"])
 async def test_a_failed_canary_try_goes_to_the_stable_and_counts_against_the_canary(mode: str) -> None:
     with envoy_engines.Engines("s1", "s2", "c1") as engines:
         engines["c1"].mode = mode

@@ -3,7 +3,6 @@
 import dataclasses
 import datetime
 from collections.abc import Mapping
-from typing import Any
 
 from ..api import spec as specs
 from ..api import status as statuses
@@ -87,7 +86,7 @@ class Command:
 class Settings:
     """What the operator's installation decides."""
 
-    router_image: str = "docker.io/envoyproxy/envoy:v1.36.2"
+    router_image: str = "docker.io/envoyproxy/envoy:v1.40.0"
     agent_image: str = "fairlane:latest"
     prometheus_url: str = ""
     monitoring_crds: frozenset[str] = frozenset()      # of {"PodMonitor", "PrometheusRule"}: those the cluster has

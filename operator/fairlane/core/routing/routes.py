@@ -10,10 +10,10 @@ NAME = "routes"
 _CLASS, _STREAM = "x-fairlane-class", "x-fairlane-stream"
 _KINDS = ("1", "0", "unknown")   # streams, does not, was not read
 
-# What the engine answers before it has begun: never a 500, never after the first byte.
+# What an engine answers before its first byte, once: a 500 too, which is how vLLM refuses while it drains and how a bad canary fails.
 _RETRY = {
     "retry_on": "connect-failure,refused-stream,reset-before-request,reset,retriable-status-codes",
-    "retriable_status_codes": [502, 503, 504],
+    "retriable_status_codes": [500, 502, 503, 504],
     "num_retries": 1,
     "retry_back_off": {"base_interval": "0.025s", "max_interval": "0.25s"},
     "host_selection_retry_max_attempts": 50,   # of two engines the failing one has fewer requests and is drawn three times of four
