@@ -41,8 +41,7 @@ def up() -> None:
 @app.command()
 def down(abandoned: bool = typer.Option(False, help="Only where the program that started it is gone.")) -> None:
     """End the cluster; nothing of it is left but the cache."""
-    if not abandoned or local.abandoned():
-        local.down()
+    local.down(only_abandoned=abandoned)
 
 
 @app.command()

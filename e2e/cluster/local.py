@@ -30,7 +30,8 @@ def build_for_tests() -> None:
 
 def build() -> list[images.Image]:
     """All that takes minutes the first time and nothing afterwards."""
-    preflight.require()
+    if not running():
+        preflight.require()
     debian.install()
     gobuild.build()
     vllm_env.model()
@@ -39,7 +40,7 @@ def build() -> list[images.Image]:
 
 def up(owner: ProcessId | None) -> None:
     """Start the cluster, or make whole the one that runs. It ends with its owner; without one it stays until `down`."""
-    built = images.build() if running() else build()
+    built = build()
     with cache.lock("cluster"):
         if running() and not (gone := _gone()):
             _heal()
@@ -60,9 +61,10 @@ def up(owner: ProcessId | None) -> None:
         say(f"the cluster is up: {time.monotonic() - started:.0f} s")
 
 
-def down() -> None:
+def down(only_abandoned: bool = False) -> None:
     with cache.lock("cluster"):
-        _clear()
+        if not only_abandoned or (left() and (not running() or abandoned())):
+            _clear()
 
 
 def running() -> bool:
