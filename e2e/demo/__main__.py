@@ -21,7 +21,7 @@ from .watch import Watch
 
 BUILD = Path("build/demo")
 NAMESPACE = "fairlane-demo"
-CHATS, DOCUMENTS = 1.2, 0.04   # a second; two cores carry no more beside a canary that loads
+CHATS, DOCUMENTS = 1.4, 0.03   # a second; two cores carry no more beside a canary that loads
 
 
 def main() -> int:
@@ -52,10 +52,14 @@ def _play(cluster: Cluster, run: Run, view: View) -> None:
                 act(stage)
         acts.users_were_served(stage)
     except (DemoError, AssertionError):
-        view.close()
         BUILD.mkdir(parents=True, exist_ok=True)
         (BUILD / "dump.txt").write_text(stage.space.dump() + install.operator_logs(cluster))
         raise
+    finally:
+        view.close()
+        stage.space.leave()
+        if not cluster.pod_reachable:
+            install.remove(cluster)
 
 
 @contextlib.contextmanager

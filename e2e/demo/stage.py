@@ -56,8 +56,11 @@ class Stage:
         return f"{len(answers)} answers, {sum(bool(answer.failure) for answer in answers)} failed" if self.loads else self.pods()
 
     def pods(self) -> str:
-        """The pods on one line."""
-        return self.space.kubectl("get", "pods", "--no-headers", "-o", "custom-columns=:metadata.name,:status.phase").replace("\n", "; ")[:160]
+        """The pods on one line: how many of each lane's and the router's are ready."""
+        pods = self.space.get("pods", "-l", f"fairlane.dev/service={self.space.name}")
+        names = sorted(pod["metadata"]["labels"].get("fairlane.dev/lane", "router") for pod in pods)
+        ready = [pod["metadata"]["labels"].get("fairlane.dev/lane", "router") for pod in pods if _ready(pod)]
+        return ", ".join(f"{name} {ready.count(name)}/{names.count(name)}" for name in dict.fromkeys(names))
 
     def trial(self, title: str, lane: str, change: Callable[[], None], seconds: float) -> Trial:
         """Make a change, wait for its rollout's end, and keep both sides of it."""
@@ -72,3 +75,7 @@ class Stage:
         self.run.trials.append(trial)
         self.view.say(f"{record['result']} after {ended - began:.0f} s, {canary} canary requests. {record['reason']}: {record['message']}")
         return trial
+
+
+def _ready(pod: dict[str, Any]) -> bool:
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in pod["status"].get("conditions", []))

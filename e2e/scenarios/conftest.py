@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from e2e.cluster import Cluster, ClusterError
+from e2e.cluster import Cluster
 from e2e.scenarios import install, manifests
 from e2e.scenarios.space import Space
 
@@ -17,6 +17,7 @@ Service = Callable[..., dict[str, Any]]
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "disruptive: takes away what other scenarios need (the operator, the API server, Prometheus); runs alone")
+    config.addinivalue_line("markers", "own_cluster: stops parts of the cluster itself, which is done to none of the user's")
     config.addinivalue_line("markers", "vllm: real vLLM, which takes both cores while it loads; runs alone")
 
 
@@ -38,18 +39,18 @@ def cluster() -> Iterator[Cluster]:
         if not os.environ.get("FAIRLANE_E2E_INSTALLED"):
             install.operator(running)
         yield running
+        if not os.environ.get("FAIRLANE_E2E_INSTALLED") and not running.pod_reachable:
+            install.remove(running)
 
 
 @pytest.fixture
 def space(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Space]:
     """A namespace of the scenario's own, deleted after it."""
-    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower().removeprefix("test_"))[:40].strip("-") + f"-{os.urandom(2).hex()}"
+    name = "fairlane-" + re.sub(r"[^a-z0-9]+", "-", request.node.name.lower().removeprefix("test_"))[:40].strip("-") + f"-{os.urandom(2).hex()}"
     cluster.kubectl("create", "namespace", name)
-    yield Space(cluster, name)
-    try:
-        cluster.kubectl("delete", "namespace", name, "--wait=false")
-    except ClusterError as error:
-        pytest.fail(f"namespace {name} could not be deleted: {error}")
+    made = Space(cluster, name)
+    yield made
+    made.leave()
 
 
 @pytest.fixture

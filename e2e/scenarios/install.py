@@ -24,6 +24,13 @@ def operator(cluster: Cluster, *more: str, namespace: str = NAMESPACE, release: 
     cluster.kubectl("rollout", "status", f"deployment/{name}", "--namespace", namespace, "--timeout=90s", timeout=100)
 
 
+def remove(cluster: Cluster) -> None:
+    """Take all of it off a cluster of the user's; the chart leaves the CRD, and with it the services, to who deletes it."""
+    cluster.helm("uninstall", RELEASE, "--namespace", NAMESPACE)
+    cluster.kubectl("delete", "crd", "llmservices.fairlane.dev")
+    cluster.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
+
+
 def deployment(cluster: Cluster, namespace: str = NAMESPACE) -> str:
     """The operator's Deployment."""
     label = "app.kubernetes.io/name=fairlane"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from e2e.cluster import Cluster, ClusterError
+from e2e.scenarios import reach
 
 Status = Mapping[str, Any]
 
@@ -20,6 +21,7 @@ class Space:
 
     def __init__(self, cluster: Cluster, namespace: str, name: str = "assistant") -> None:
         self.cluster, self.namespace, self.name = cluster, namespace, name
+        self.paths = reach.Paths(cluster, namespace)
 
     # --- doing
 
@@ -93,7 +95,7 @@ class Space:
     def url(self) -> str:
         """The router's address, as reached from this machine."""
         port = json.loads(self.kubectl("get", "service", f"{self.name}-router", "-o", "json"))["spec"]["ports"][0]["port"]
-        return f"http://{self.cluster.service_address(self.namespace, f'{self.name}-router')}:{port}"
+        return self.paths.url(f"service/{self.name}-router", port)
 
     # --- waiting
 
@@ -106,7 +108,7 @@ class Space:
                 return status
             if time.monotonic() > deadline:
                 raise AssertionError(f"{self.namespace}: not within {seconds:.0f} s: {what}\n{brief(status or {})}")
-            time.sleep(0.5)
+            time.sleep(0.7)
 
     def _try_status(self) -> Status | None:
         try:
@@ -128,6 +130,11 @@ class Space:
         return record
 
     # --- the end
+
+    def leave(self) -> None:
+        """Delete the namespace, without waiting for it."""
+        self.paths.close()
+        self.cluster.kubectl("delete", "namespace", self.namespace, "--wait=false", "--ignore-not-found")
 
     def dump(self) -> str:
         """What one wants to read after a failure."""

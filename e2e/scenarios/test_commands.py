@@ -63,7 +63,7 @@ def test_promote_without_room_replaces_in_place(space: Space, service: Service) 
     space.wait_ready()
     space.patch_lane("chat", scheduler={"maxNumSeqs": 16})
     space.wait("Waiting for room", lambda status: "Insufficient nvidia.com/gpu" in space.lane("chat", status).get("message", ""), 60)
-    space.fairlane("promote", "--lane", "chat")
+    space.fairlane("promote", "--lane", "chat", "--yes")
     space.wait_ended("chat", "Promoted")
     space.wait_ready()
     assert traffic.ask_once(space.url, prompts.short()).failure == ""

@@ -10,7 +10,7 @@ from e2e.scenarios import manifests, prompts, traffic
 from e2e.scenarios.conftest import Service
 from e2e.scenarios.space import Space
 
-pytestmark = pytest.mark.disruptive
+pytestmark = [pytest.mark.disruptive, pytest.mark.own_cluster]
 
 CHAT = manifests.lane("chat", scheduler={"maxNumSeqs": 8})
 OUTAGE = float(os.environ.get("FAIRLANE_E2E_OUTAGE", "120"))  # seconds without Prometheus

@@ -106,3 +106,8 @@ def test_an_operator_that_renders_differently_restarts_no_pod(space: Space, serv
         space.wait_ready()
         assert space.lane("chat", status)["phase"] == "Idle"
         assert before.items() <= space.restarts("chat").items()
+        other = Space(space.cluster, space.namespace, "other")
+        other.apply(service(CHAT, name="other"))
+        other.wait_ready()
+        annotations = [pod["metadata"]["annotations"].get("example.com/renderer") for pod in other.engine_pods("chat")]
+        assert annotations == ["changed"], "the operator of the test build renders as the other one does"

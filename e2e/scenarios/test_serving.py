@@ -66,8 +66,8 @@ def test_64_clients_against_8_in_flight(space: Space, service: Service) -> None:
     assert refused, "none of 64 clients met the bound of 8"
     assert all(answer.retry_after and int(answer.retry_after) >= 1 for answer in refused), refused[0]
     assert all('"chat"' in answer.failure or "chat" in answer.failure for answer in refused), refused[0]
-    pods = space.engine_pods("chat")
-    peak = httpx.get(f"http://{pods[0]['status']['podIP']}:8000/standin").json()["peak"]
+    engine = space.engine_pods("chat")[0]["metadata"]["name"]
+    peak = httpx.get(space.paths.url(f"pod/{engine}", 8000) + "/standin").json()["peak"]
     assert peak <= 8
     assert peak >= 7, "the bound was never reached"
 

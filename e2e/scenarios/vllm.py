@@ -35,4 +35,4 @@ def service(cluster: Cluster, **rollout: Any) -> dict[str, Any]:
 
 def question(number: int) -> traffic.Prompt:
     """A chat line of about 100 prompt tokens and a short answer."""
-    return traffic.Prompt("chat", traffic.chat(f"{_CONTEXT}{QUESTIONS[number % len(QUESTIONS)]}", tokens=16))
+    return traffic.Prompt("chat", traffic.chat(f"{_CONTEXT}{QUESTIONS[number % len(QUESTIONS)]}", tokens=5))
