@@ -21,7 +21,7 @@ from .watch import Watch
 
 BUILD = Path("build/demo")
 NAMESPACE = "fairlane-demo"
-CHATS, DOCUMENTS = 1.4, 0.03   # a second; two cores carry no more beside a canary that loads
+CHATS, DOCUMENTS = 1.15, 0.01   # a second; two cores carry no more beside a canary that loads
 
 
 def main() -> int:
@@ -67,7 +67,7 @@ def _users(stage: Stage) -> Iterator[None]:
     """Chats and documents all the while."""
     stage.act(f"Users: {CHATS} chats and {DOCUMENTS} documents a second")
     lengths = random.Random(11)
-    chats = traffic.Load(stage.space.url, CHATS, vllm.question, together=32, seed=1)
+    chats = traffic.Load(stage.space.url, CHATS, vllm.question, paced=True, together=32, seed=1)
     documents = traffic.Load(stage.space.url, DOCUMENTS, lambda number: _document(number, lengths), together=4, seed=2)
     stage.loads = (chats, documents)
     with chats, documents, Watch(stage.space, stage.run, stage.loads) as stage.watch:
@@ -75,8 +75,8 @@ def _users(stage: Stage) -> Iterator[None]:
 
 
 def _document(number: int, lengths: random.Random) -> traffic.Prompt:
-    """Of 2,000 to 5,000 tokens, and none like the one before."""
-    body = prompts.document(lengths.randrange(2000, 5000)).body
+    """Of 1,100 to 1,600 tokens, and none like the one before."""
+    body = prompts.document(lengths.randrange(1100, 1600)).body
     assert not isinstance(body, bytes)
     message = {"role": "user", "content": f"Document {number}. {body['messages'][0]['content']}"}
     return traffic.Prompt("documents", {**body, "messages": [message]})

@@ -130,10 +130,15 @@ def ask_all(url: str, prompts: Sequence[Prompt], together: int) -> list[Answer]:
 
 
 class Load:
-    """Requests at `rate` a second (as a Poisson stream) while the block runs; never more than `most` in all, nor `together` at a time."""
+    """Requests at `rate` a second while the block runs; never more than `most` in all, nor `together` at a time.
 
-    def __init__(self, url: str, rate: float, prompt: Callable[[int], Prompt], *, most: int = 20_000, together: int = 64, seed: int = 7) -> None:
-        self._url, self._rate, self._prompt, self._most, self._together = url, rate, prompt, most, together
+    They come as a Poisson stream; `paced`, at intervals that differ by no more than a third.
+    """
+
+    def __init__(
+        self, url: str, rate: float, prompt: Callable[[int], Prompt], *, paced: bool = False, most: int = 20_000, together: int = 64, seed: int = 7
+    ) -> None:
+        self._url, self._rate, self._prompt, self._most, self._together, self._paced = url, rate, prompt, most, together, paced
         self._random = random.Random(seed)
         self._answers: list[Answer] = []
         self._stopping = threading.Event()
@@ -170,7 +175,7 @@ class Load:
         async with httpx.AsyncClient(base_url=self._url, timeout=TIMEOUT, limits=httpx.Limits(max_connections=self._together)) as client:
             due = time.monotonic()
             while not self._stopping.is_set() and self.sent < self._most:
-                due += self._random.expovariate(self._rate)
+                due += self._random.uniform(0.67, 1.33) / self._rate if self._paced else self._random.expovariate(self._rate)
                 await asyncio.sleep(max(0.0, due - time.monotonic()))
                 if len(running) >= self._together:
                     self.skipped += 1
