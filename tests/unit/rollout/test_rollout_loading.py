@@ -50,10 +50,28 @@ def test_failures(pod: observed.Pod, expected: str | None) -> None:
     assert expected == (found.reason if found else None)
 
 
-def test_the_message_has_the_last_words() -> None:
-    found = loading.failure(views.lane(pods=(views.pod(container=_crashed("line one\nRuntimeError: the end\n\n")),)), views.CANARY)
+_PYDANTIC = """pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig
+  Value error, User-specified max_model_len (100000) is greater than the derived max_model_len (8192). [type=value_error]
+    For further information visit https://errors.pydantic.dev/2.14/v/value_error
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        pytest.param("line one\nRuntimeError: the end\n\n", "RuntimeError: the end", id="an error ends them"),
+        pytest.param("ValueError: too long\n[rank0]: shutting down\n", "ValueError: too long", id="the error comes before the farewell"),
+        pytest.param(
+            _PYDANTIC, "Value error, User-specified max_model_len (100000) is greater than the derived max_model_len (8192). [type=value_error]",
+            id="pydantic ends with a link",
+        ),
+        pytest.param("one\nKilled\n", "Killed", id="no line names an error"),
+    ],
+)
+def test_the_message_has_the_last_words(words: str, expected: str) -> None:
+    found = loading.failure(views.lane(pods=(views.pod(container=_crashed(words)),)), views.CANARY)
     assert found is not None
-    assert found.message.endswith("ended by itself (Error, exit code 1, 0 restarts): RuntimeError: the end")
+    assert found.message.endswith(f"ended by itself (Error, exit code 1, 0 restarts): {expected}")
 
 
 @pytest.mark.parametrize(

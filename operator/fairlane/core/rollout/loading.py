@@ -62,9 +62,10 @@ def scheduled(lane: view.View) -> str | None:
 
 
 def last_line(text: str, limit: int = 300) -> str:
-    """Return the last line that says anything: where an engine's last words are."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return view.clipped(lines[-1], limit) if lines else ""
+    """Return an engine's last words: the last line that names an error, else the last one that says anything. pydantic ends with a link instead."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and "For further information visit" not in line]
+    named = [line for line in lines if "error" in line.lower()]
+    return view.clipped((named or lines)[-1], limit) if lines else ""
 
 
 def _crash(pod: observed.Pod) -> Trouble | None:
