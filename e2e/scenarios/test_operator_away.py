@@ -16,7 +16,7 @@ CHAT = manifests.lane("chat", scheduler={"maxNumSeqs": 8, "maxNumBatchedTokens":
 
 
 def test_operator_deleted_in_each_phase_changes_no_end(space: Space, service: Service) -> None:
-    space.apply(service(CHAT, env={"STANDIN_STEP_SECONDS": "0.05"}, rollout=manifests.rollout((20, "60s"), failSafeAfter="60s")))
+    space.apply(service(CHAT, env={"STANDIN_STEP_SECONDS": "0.05"}, rollout=manifests.rollout((20, "30s"), failSafeAfter="60s")))
     space.wait_ready()
     with traffic.Load(space.url, 8, prompts.page) as load:
         for change, phases, end in (

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.disruptive, pytest.mark.vllm]
 
 
 def test_two_lanes_of_vllm_answer_in_sentences_and_a_bad_change_is_rolled_back(cluster: Cluster, space: Space) -> None:
-    space.apply(vllm.service(cluster))
+    space.apply(vllm.service(cluster, (50, "4m")))
     space.wait_ready(seconds=360)
     url = space.url
     answer = traffic.ask_once(url, traffic.Prompt("chat", traffic.chat("What is the capital of France?", tokens=24)))

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import random
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -46,6 +47,7 @@ class Answer:
     duration: float = 0.0
     text: str = ""
     retry_after: str = ""
+    prompt_tokens: int = 0    # as the engine counted them; 0 where the answer does not say
 
     def line(self) -> str:
         """One line for people."""
@@ -73,7 +75,10 @@ async def ask(client: httpx.AsyncClient, prompt: Prompt) -> Answer:
         return dataclasses.replace(answer, failure=f"{type(error).__name__}: {error}", duration=time.monotonic() - started)
     streamed = response.headers.get("content-type", "").startswith("text/event-stream")
     text, failure = _read_stream(raw) if streamed else _read_whole(response.status_code, raw)
-    return dataclasses.replace(answer, ttft=first, duration=time.monotonic() - started, text=text, failure=failure)
+    found = re.search(rb'"prompt_tokens": ?(\d+)', raw)
+    return dataclasses.replace(
+        answer, ttft=first, duration=time.monotonic() - started, text=text, failure=failure, prompt_tokens=int(found[1]) if found else 0,
+    )
 
 
 def _headers(response: httpx.Response) -> dict[str, Any]:

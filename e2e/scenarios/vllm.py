@@ -11,6 +11,7 @@ from e2e.scenarios import manifests, traffic
 # they wait: three engines that spin on two cores take ten times as long (measured)
 ENVIRONMENT = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
 FLAGS = {"enforce-eager": True, "kv-cache-memory-bytes": "256M"}
+DEMO_STEPS = ((10, "4m"), (50, "30s"))
 QUESTIONS = (
     "What is the capital of France?", "Why is the sky blue?", "Name three fruits and say which of them is red.", "How do I boil an egg?",
     "What does a postman do all day long?", "Tell me one thing about the moon.", "Which month comes after June?", "Why do cats sleep so much?",
@@ -18,7 +19,8 @@ QUESTIONS = (
 _CONTEXT = "You answer questions of users of a small library in one short sentence. Be kind, be brief, and do not repeat the question. " * 3
 
 
-def service(cluster: Cluster, **rollout: Any) -> dict[str, Any]:
+def service(cluster: Cluster, *steps: tuple[int, str]) -> dict[str, Any]:
+    """Chat and documents; `steps` instead of 10 % for four minutes, in which 20 of a request a second are the canary's, and 50 % for half a minute."""
     chat = manifests.lane(
         "chat", match={"maxPromptTokens": 1024}, scheduler={"maxModelLen": 2048, "maxNumSeqs": 8, "maxNumBatchedTokens": 1024},
         timeouts={"idle": "60s"},
@@ -29,7 +31,10 @@ def service(cluster: Cluster, **rollout: Any) -> dict[str, Any]:
     )
     manifest = manifests.service(
         cluster.images["engine"], chat, documents,
-        rollout=manifests.rollout((10, "4m"), (50, "30s"), warmup={"requests": 4, "duration": "20s"}, failSafeAfter="60s", **rollout),
+        rollout=manifests.rollout(
+            *steps or DEMO_STEPS, warmup={"requests": 4, "duration": "20s"}, failSafeAfter="60s",
+            analysis={"interval": "2s", "minRequests": 20},   # below that the judge decides nothing: the step waits for them
+        ),
     )
     manifest["spec"]["model"]["uri"] = cluster.model_uri
     manifest["spec"]["engine"] |= {"flags": FLAGS, "pod": _pod(cluster)}
