@@ -44,7 +44,8 @@ def _play(cluster: Cluster, run: Run, view: View) -> None:
         stage.act("helm install fairlane")
         with view.busy("installing the chart"):
             install.operator(cluster)
-        cluster.kubectl("create", "namespace", NAMESPACE)
+            cluster.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", timeout=180)  # an interrupted run's, on a cluster that stayed
+            cluster.kubectl("create", "namespace", NAMESPACE)
         acts.apply_service(stage)
         acts.ask(stage)
         with _users(stage):

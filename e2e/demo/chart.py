@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import matplotlib
+from matplotlib import ticker
 from matplotlib.figure import Figure
 
 from .record import Moment, Run, Sample
@@ -22,7 +23,7 @@ def png(run: Run, lane: str) -> bytes:
     _latency(upper, samples)
     _weight(lower, samples)
     _moments(upper, lower, run.moments)
-    upper.set_title(f"lane {lane}: time to first token as users saw it, p99 of the last minute")
+    upper.set_title(f"lane {lane}: time to first token as users saw it, p99 of the last 90 s")
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png")
     return buffer.getvalue()
@@ -36,8 +37,10 @@ def _latency(axes: Any, samples: Sequence[Sample]) -> None:
         axes.plot([sample.at for sample in samples], [float("nan") if value is None else value for value in values], label=label, color=colour, linewidth=1.8)
     axes.set_ylabel("seconds")
     axes.set_yscale("log")
+    for which in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+        which(ticker.FormatStrFormatter("%.2g"))
     axes.grid(alpha=0.3, which="both")
-    axes.legend(loc="upper left")
+    axes.legend(loc="lower right")
 
 
 def _weight(axes: Any, samples: Sequence[Sample]) -> None:
@@ -50,11 +53,15 @@ def _weight(axes: Any, samples: Sequence[Sample]) -> None:
 
 
 def _moments(upper: Any, lower: Any, moments: Sequence[Moment]) -> None:
+    """Acts as dotted lines with their names, failed requests as red ones."""
     for moment in moments:
-        if moment.kind == "act":
-            for axes in (upper, lower):
-                axes.axvline(moment.at, color="#555555", linewidth=0.8, linestyle=":")
-            place = {"xycoords": ("data", "axes fraction"), "rotation": 90, "va": "top", "ha": "right"}
-            upper.annotate(moment.text[:44], (moment.at, 1.0), fontsize=7, color="#555555", **place)
-        elif moment.kind == "failure":
+        if moment.kind == "failure":
             upper.axvline(moment.at, color="#ff0000", linewidth=0.6)
+    acts = [moment for moment in moments if moment.kind == "act"]
+    for number, act in enumerate(acts):
+        for axes in (upper, lower):
+            axes.axvline(act.at, color="#555555", linewidth=0.8, linestyle=":")
+        end = acts[number + 1].at if number + 1 < len(acts) else act.at + 60
+        if end - act.at > 20:  # the name has room beside its line
+            place = {"xycoords": ("data", "axes fraction"), "rotation": 90, "va": "top", "ha": "left"}
+            upper.annotate(f" {act.text[:48]}", (act.at, 0.99), fontsize=8, color="#555555", **place)

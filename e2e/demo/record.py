@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """One look at one lane. The p99s are of the users' own clocks, over the last minute."""
+    """One look at one lane. The p99s are of the users' own clocks, over the last 90 s."""
 
     at: float
     lane: str

@@ -12,7 +12,7 @@ from e2e.scenarios.space import Space, Status
 from .record import Moment, Run, Sample
 
 EVERY = 1.5     # seconds between two looks
-WINDOW = 60.0   # seconds of answers in a p99
+WINDOW = 90.0   # seconds of answers in a p99
 _FEWEST = 5     # answers below which a p99 says nothing
 
 
@@ -59,7 +59,7 @@ class Watch:
 
 
 def sample(lane: Status, answers: Sequence[traffic.Answer], now: float, clock: float) -> Sample:
-    """One lane as it is, with the p99s of the answers of the last minute."""
+    """One lane as it is, with the p99s of the answers of the window."""
     recent = [answer for answer in answers if answer.lane == lane["name"] and answer.at > clock - WINDOW and answer.ttft is not None]
 
     def p99(revision: str) -> float | None:
