@@ -13,7 +13,7 @@ from e2e.scenarios.space import Space
 pytestmark = [pytest.mark.disruptive, pytest.mark.own_cluster]
 
 CHAT = manifests.lane("chat", scheduler={"maxNumSeqs": 8})
-OUTAGE = float(os.environ.get("FAIRLANE_E2E_OUTAGE", "60"))  # seconds without Prometheus
+OUTAGE = float(os.environ.get("FAIRLANE_E2E_OUTAGE", "120"))  # seconds without Prometheus
 
 
 def test_api_server_stopped_for_30_s_during_a_canary(space: Space, service: Service) -> None:
