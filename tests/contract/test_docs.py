@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fairlane import settings
 from fairlane.api import crd, docs, generated
 from fairlane.api import spec as specs
 from fairlane.api import status as statuses
@@ -148,3 +149,10 @@ def phases_table() -> str:
 
 def test_the_table_of_phases_and_conditions_is_what_the_core_says() -> None:
     assert phases_table() in text("docs/reference/conditions.md"), f"put this into the page:\n{phases_table()}"
+
+
+def test_every_setting_of_the_operator_is_in_the_reference_as_the_code_says_it() -> None:
+    stated = [line for line in text("docs/reference/settings.md").splitlines() if line.startswith("| `FAIRLANE_")]
+    fields = settings.OperatorSettings.model_fields.items()
+    shown = {name: f"`{field.default}`" if field.default != "" else "" for name, field in fields}
+    assert stated == [f"| `FAIRLANE_{name.upper()}` | {shown[name]} | {field.description} |" for name, field in fields]
