@@ -104,8 +104,8 @@ def meant(service: Mapping[str, Any], lane: str | None) -> statuses.LaneStatus:
 
 
 def price(command: str, lane: statuses.LaneStatus) -> str:
-    """What the command costs and so must be confirmed; empty where it costs nothing."""
-    if command != "promote" or lane.phase is not statuses.Phase.WAITING:
+    """What the command costs and so must be confirmed; empty where it costs nothing: a canary with traffic takes the lane over beside the stable."""
+    if command != "promote" or lane.phase is not statuses.Phase.WAITING or lane.weight:
         return ""
     reason = f" ({lane.message})" if lane.message else ""
     alone = "no replica serves the lane while the new revision loads"

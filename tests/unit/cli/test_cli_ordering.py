@@ -72,9 +72,9 @@ def test_no_wait_sends_and_goes(fake: Any) -> None:
     assert (code, out) == (0, f"pause assistant chat new-2: sent as {fake.orders[0]['id']}\n")
 
 
-def waiting(fake: Any, replicas: int = 1) -> None:
+def waiting(fake: Any, replicas: int = 1, weight: int = 0) -> None:
     """Let chat wait for a GPU."""
-    fake.kept[0]["status"]["lanes"][0] |= {"phase": "Waiting", "canary": "", "replicas": replicas, "message": "0/1 nodes are available"}
+    fake.kept[0]["status"]["lanes"][0] |= {"phase": "Waiting", "canary": "", "weight": weight, "replicas": replicas, "message": "0/1 nodes are available"}
 
 
 @pytest.mark.parametrize(
@@ -98,6 +98,12 @@ def test_the_cost_of_promoting_in_place_counts_replicas(fake: Any) -> None:
     err = run("promote", "assistant", "chat", given="n\n")[2]
     assert "Lane chat waits for a GPU for its canary (0/1 nodes are available)." in err
     assert "3 of 4 replicas serve meanwhile" in err
+
+
+def test_promoting_a_canary_that_has_traffic_costs_nothing_and_is_not_asked(fake: Any) -> None:
+    waiting(fake, replicas=4, weight=10)
+    found, _, err = run("promote", "assistant", "chat")
+    assert (found, len(fake.orders), "Promote in place?" in err) == (0, 1, False)
 
 
 def test_a_lane_that_several_can_be_meant_by_must_be_named(fake: Any) -> None:
