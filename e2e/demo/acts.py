@@ -100,7 +100,8 @@ def impossible_changes(stage: Stage) -> None:
     # Stalled is True already: the change before was rolled back
     status = stage.wait("Stalled for the spec", lambda status: stage.space.condition("Stalled", status).get("reason") == "SpecInvalid", 60)
     message = stage.space.condition("Stalled", status)["message"]
-    time.sleep(10)  # users go on asking
+    seen = time.time()
+    stage.wait("users go on asking", lambda _: time.time() - seen >= 10, 60)
     failed = sum(bool(answer.failure) for answer in stage.answers if answer.at >= began)
     stage.claim("an unknown flag was rejected", "swap-space" in message and failed == 0, f"{failed} failed user requests. {message}")
 

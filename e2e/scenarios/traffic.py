@@ -161,8 +161,13 @@ class Load:
     def stop(self) -> None:
         """Send no more, and wait for the answers that are due."""
         self._stopping.set()
-        if self._thread.is_alive():
+        if self.running:
             self._thread.join(150)
+
+    @property
+    def running(self) -> bool:
+        """Whether requests may still be sent or awaited."""
+        return self._thread.is_alive()
 
     @property
     def answers(self) -> list[Answer]:
@@ -181,7 +186,8 @@ class Load:
             due = time.monotonic()
             while not self._stopping.is_set() and self.sent < self._most:
                 due += self._random.uniform(0.67, 1.33) / self._rate if self._paced else self._random.expovariate(self._rate)
-                await asyncio.sleep(max(0.0, due - time.monotonic()))
+                if await asyncio.to_thread(self._stopping.wait, max(0.0, due - time.monotonic())):
+                    break   # of rare requests the next one may be minutes away
                 if len(running) >= self._together:
                     self.skipped += 1
                     continue

@@ -11,7 +11,7 @@ from e2e.scenarios import manifests, traffic
 # they wait: three engines that spin on two cores take ten times as long (measured)
 ENVIRONMENT = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
 FLAGS = {"enforce-eager": True, "kv-cache-memory-bytes": "256M"}
-DEMO_STEPS = ((10, "4m"), (50, "30s"))
+DEMO_STEPS = ((10, "5m"), (50, "30s"))
 QUESTIONS = (
     "What is the capital of France?", "Why is the sky blue?", "Name three fruits and say which of them is red.", "How do I boil an egg?",
     "What does a postman do all day long?", "Tell me one thing about the moon.", "Which month comes after June?", "Why do cats sleep so much?",
@@ -20,7 +20,7 @@ _CONTEXT = "You answer questions of users of a small library in one short senten
 
 
 def service(cluster: Cluster, *steps: tuple[int, str]) -> dict[str, Any]:
-    """Chat and documents; `steps` instead of 10 % for four minutes, in which 20 of a request a second are the canary's, and 50 % for half a minute."""
+    """Chat and documents; `steps` instead of 10 % for five minutes, in which 25 or more of a request a second are the canary's, and 50 % for half a minute."""
     chat = manifests.lane(
         "chat", match={"maxPromptTokens": 1024}, scheduler={"maxModelLen": 2048, "maxNumSeqs": 8, "maxNumBatchedTokens": 1024},
         timeouts={"idle": "60s"},

@@ -50,6 +50,12 @@ async def test_failure_of(answer: httpx.Response | Exception, failure: str) -> N
     assert (await _asked(answer)).failure == failure
 
 
+def test_a_stop_does_not_wait_for_a_request_that_is_due_in_an_hour() -> None:
+    with traffic.Load("http://127.0.0.1:9", 0.0003, lambda _: PROMPT, paced=True) as load:
+        assert load.running
+    assert (load.running, load.sent) == (False, 0)
+
+
 async def test_an_answer_names_lane_track_and_revision() -> None:
     answer = await _asked(httpx.Response(200, headers=SSE, stream=httpx.ByteStream(CHUNK + b"data: [DONE]\n\n")))
     assert (answer.lane, answer.track, answer.revision, answer.text) == ("chat", "canary", "abc-1", "Paris")
