@@ -5,7 +5,8 @@ import datetime
 from collections.abc import Sequence
 
 from ..api import status as statuses
-from .rollout import clock, reasons
+from . import clock
+from .rollout import reasons
 
 READY, RECONCILING, STALLED = "Ready", "Reconciling", "Stalled"
 LANES_READY, ROUTER_READY, METRICS_AVAILABLE = "LanesReady", "RouterReady", "MetricsAvailable"

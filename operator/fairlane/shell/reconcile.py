@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 
 from ..api import status as statuses
-from ..core import errors, observed, planned
+from ..core import clock, errors, observed, planned
 from ..core.judge import types as judging
 from . import kube, observe, queue, telemetry, write
 
@@ -139,7 +139,7 @@ class Reconciler:
 def stalled(value: observed.Observed, message: str) -> statuses.LLMServiceStatus:
     """Return the status as it is, but for the condition Stalled: the API server refuses an object that follows from the spec."""
     old = next((condition for condition in value.status.conditions if condition.type == "Stalled"), None)
-    since = old.last_transition_time if old and old.status == "True" else value.now.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    since = old.last_transition_time if old and old.status == "True" else clock.text(value.now)
     new = statuses.Condition(
         type="Stalled", status="True", reason="ApplyRejected", message=message[:1024], observed_generation=value.generation, last_transition_time=since
     )

@@ -8,7 +8,7 @@ from typing import Any
 from ..api import base
 from ..api import spec as specs
 from ..api import status as statuses
-from ..core import names, observed, planned
+from ..core import clock, names, observed, planned
 from . import gate, kube, observe, resources, telemetry
 
 Object = dict[str, Any]
@@ -99,7 +99,7 @@ class Writer:
 
 def _event(event: planned.Event, about: observed.Observed) -> Object:
     """Return the Event object."""
-    now = about.now.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    now = clock.text(about.now)
     return {
         "apiVersion": "v1",
         "kind": "Event",

@@ -6,9 +6,9 @@ from typing import Any
 
 from fairlane.api import spec as specs
 from fairlane.api import status as statuses
-from fairlane.core import observed, revisions
+from fairlane.core import clock, observed, revisions
 from fairlane.core.judge import types as judging
-from fairlane.core.rollout import agents, clock, view
+from fairlane.core.rollout import agents, view
 from fairlane.core.routing import document
 
 NOW = datetime.datetime(2026, 11, 29, 12, 0, tzinfo=datetime.UTC)

@@ -1,9 +1,9 @@
 """The sentence and the numbers behind a verdict."""
 
 import dataclasses
-import datetime
 
 from ...api import status
+from .. import clock
 from . import histograms, shares, types
 
 
@@ -36,8 +36,8 @@ class Finding:
 def record(evidence: types.Evidence, finding: Finding | None = None) -> status.EvidenceRecord:
     """Return what status keeps: both sides' numbers and, where there is one, the finding."""
     sides = status.EvidenceRecord(
-        since=_instant(evidence.since),
-        until=_instant(evidence.until),
+        since=clock.text(evidence.since),
+        until=clock.text(evidence.until),
         stable=_track(evidence.stable),
         canary=_track(evidence.canary),
     )
@@ -83,8 +83,3 @@ def _milliseconds(samples: types.TrackSamples, metric: str, rank: float) -> int 
     histogram = samples.histograms.get(metric)
     value = histograms.quantile(histogram, rank) if histogram else None
     return None if value is None else round(value * 1000)
-
-
-def _instant(moment: datetime.datetime) -> str:
-    """RFC 3339 in UTC, to the second."""
-    return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

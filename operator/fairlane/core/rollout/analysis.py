@@ -5,8 +5,9 @@ import datetime
 from ...api import base
 from ...api import spec as specs
 from ...api import status as statuses
+from .. import clock
 from ..judge import types as judging
-from . import capacity, clock, loading, promoting, reasons, record, rollback, view
+from . import capacity, loading, promoting, reasons, record, rollback, view
 
 SCRAPED_WITHIN = 30.0   # seconds: two scrapes at Prometheus' usual interval of 15 s
 _UNMEASURED = judging.Unavailable("NotMeasured", "this pass read no numbers of the canary")

@@ -6,8 +6,9 @@ import math
 from ...api import base
 from ...api import spec as specs
 from ...api import status as statuses
+from .. import clock
 from ..judge import types as judging
-from . import clock, loading, view
+from . import loading, view
 
 LOAD_RATIO = 0.7   # rollout.md: below this share of the stable's requests per replica the canary did not see the lane's load
 

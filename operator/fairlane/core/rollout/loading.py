@@ -4,8 +4,8 @@ import dataclasses
 
 from ...api import base
 from ...api import status as statuses
-from .. import observed
-from . import clock, reasons, view
+from .. import clock, observed
+from . import reasons, view
 
 IMAGE_GRACE = 60.0      # seconds: a registry's hiccup is no bad image
 NO_POD_GRACE = 60.0     # seconds: the Deployment controller needs a moment

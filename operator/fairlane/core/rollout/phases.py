@@ -1,8 +1,9 @@
 """What happens next in a lane? Failure and supersession before readiness, in every phase; one transition a pass."""
 
 from ...api import status as statuses
+from .. import clock
 from ..judge import types as judging
-from . import analysis, capacity, clock, loading, promoting, reasons, rollback, starting, view
+from . import analysis, capacity, loading, promoting, reasons, rollback, starting, view
 
 Phase = statuses.Phase
 

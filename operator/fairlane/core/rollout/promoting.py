@@ -1,7 +1,8 @@
 """The lane moves over to the canary: no pod restarts, the roles change in the routes."""
 
 from ...api import status as statuses
-from . import capacity, clock, loading, reasons, record, starting, view
+from .. import clock
+from . import capacity, loading, reasons, record, starting, view
 
 
 def begin(lane: view.View, status: statuses.LaneStatus, message: str) -> view.Move:

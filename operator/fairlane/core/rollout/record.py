@@ -3,8 +3,9 @@
 import datetime
 
 from ...api import status as statuses
+from .. import clock
 from ..judge import types as judging
-from . import clock, reasons, view
+from . import reasons, view
 
 HISTORY = 10
 DECISIONS = 10

@@ -2,9 +2,9 @@
 
 from ...api import base
 from ...api import status as statuses
-from .. import planned
+from .. import clock, planned
 from ..judge import types as judging
-from . import capacity, clock, loading, reasons, record, revisions, starting, view
+from . import capacity, loading, reasons, record, revisions, starting, view
 
 LOST_ROUTER = 300.0   # seconds beyond drain and fail-safe after which a router pod that says nothing no longer keeps the canary's GPU
 

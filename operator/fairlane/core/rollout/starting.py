@@ -1,7 +1,8 @@
 """Idle and what leads out of it: a lane's first revision, a new trial, or the reason why none starts."""
 
 from ...api import status as statuses
-from . import clock, loading, reasons, revisions, view
+from .. import clock
+from . import loading, reasons, revisions, view
 
 
 def first(lane: view.View) -> view.Move:

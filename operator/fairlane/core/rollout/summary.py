@@ -3,7 +3,7 @@
 import datetime
 
 from ...api import status as statuses
-from . import clock
+from .. import clock
 
 _WORDS = {
     statuses.Phase.WAITING: "waiting",
