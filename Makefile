@@ -39,9 +39,11 @@ check: setup  ## lint, types, layers, generated files in step
 	@.venv/bin/mypy -p e2e
 	@PYTHONPATH=operator .venv/bin/lint-imports
 	@PYTHONPATH=operator $(PYTHON) -m fairlane.api.crd --check
+	@PYTHONPATH=operator $(PYTHON) -m fairlane.api.docs --check
 
-generate: setup  ## write the CRDs from the types
+generate: setup  ## write the CRDs and the reference of fields from the types
 	@PYTHONPATH=operator $(PYTHON) -m fairlane.api.crd
+	@PYTHONPATH=operator $(PYTHON) -m fairlane.api.docs
 
 unit: setup  ## the tests that need nothing and take seconds
 	@$(PYTHON) -m pytest -q tests/unit

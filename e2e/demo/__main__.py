@@ -41,17 +41,8 @@ def main() -> int:
 def _play(cluster: Cluster, run: Run, view: View) -> None:
     stage = Stage(cluster, Space(cluster, NAMESPACE), run, view)
     try:
-        stage.act("helm install fairlane")
-        with view.busy("installing the chart"):
-            install.operator(cluster)
-            cluster.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", timeout=180)  # an interrupted run's, on a cluster that stayed
-            cluster.kubectl("create", "namespace", NAMESPACE)
-        acts.apply_service(stage)
-        acts.ask(stage)
-        with _users(stage):
-            for act in (acts.good_change, acts.bad_change, acts.impossible_changes):
-                act(stage)
-        acts.users_were_served(stage)
+        with view.telling():
+            _acts(stage)
     except (DemoError, AssertionError):
         BUILD.mkdir(parents=True, exist_ok=True)
         (BUILD / "dump.txt").write_text(stage.space.dump() + install.operator_logs(cluster))
@@ -61,6 +52,20 @@ def _play(cluster: Cluster, run: Run, view: View) -> None:
         stage.space.leave()
         if not cluster.pod_reachable:
             install.remove(cluster)
+
+
+def _acts(stage: Stage) -> None:
+    stage.act("helm install fairlane")
+    with stage.view.busy("installing the chart"):
+        install.operator(stage.cluster)
+        stage.cluster.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", timeout=180)  # an interrupted run's, on a cluster that stayed
+        stage.cluster.kubectl("create", "namespace", NAMESPACE)
+    acts.apply_service(stage)
+    acts.ask(stage)
+    with _users(stage):
+        for act in (acts.good_change, acts.bad_change, acts.impossible_changes):
+            act(stage)
+    acts.users_were_served(stage)
 
 
 @contextlib.contextmanager

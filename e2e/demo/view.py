@@ -17,56 +17,70 @@ QUIET = 8.0  # seconds; ten is what users are promised
 
 
 class View:
-    """`act` heads a part, `say` prints a line for good, `show` is called as often as one likes."""
+    """`act` heads a part, `say` prints a line for good, `show` is called as often as one likes; who waits is told what for every few seconds."""
 
     def __init__(self) -> None:
         self._console = rich.console.Console(highlight=False, soft_wrap=True)
         self._live: rich.live.Live | None = None
         self._began = time.monotonic()
         self._said = 0.0
+        self._act = self.doing = ""
+        self._closing = threading.Event()
+        self._teller = threading.Thread(target=self._tell, name="teller", daemon=True)
 
     @property
     def now(self) -> float:
         return time.monotonic() - self._began
 
     def act(self, text: str) -> None:
+        self._act = f"{text} …"
         self.say(f"\n== {text}")
 
     def say(self, text: str) -> None:
+        self.doing = self._act
+        self._print(text)
+
+    def _print(self, text: str) -> None:
         self._said = self.now
         self._console.print(text if text.startswith("\n") else f"[{self.now:5.0f} s] {text}", markup=False)
 
     @contextmanager
-    def busy(self, what: str) -> Iterator[None]:
-        """Say every few seconds that it still goes on."""
-        done = threading.Event()
-
-        def tell() -> None:
-            while not done.wait(QUIET):
-                self.say(f"{what} …")
-
-        thread = threading.Thread(target=tell, name="busy", daemon=True)
-        thread.start()
+    def telling(self) -> Iterator[None]:
+        """Never be silent for long while the block runs, whatever it waits for."""
+        self._teller.start()
         try:
             yield
         finally:
-            done.set()
-            thread.join()
+            self._closing.set()
+            self._teller.join()
+
+    @contextmanager
+    def busy(self, what: str) -> Iterator[None]:
+        """Say every few seconds that it still goes on."""
+        before, self.doing = self.doing, f"{what} …"
+        try:
+            yield
+        finally:
+            self.doing = before
 
     def show(self, samples: Sequence[Sample], footer: str) -> None:
         """The lanes as they are now."""
+        self.doing = " | ".join([*map(line, samples), footer])
         if sys.stdout.isatty():
             if self._live is None:
                 self._live = rich.live.Live(console=self._console, refresh_per_second=2, transient=True)
                 self._live.start()
             self._live.update(_table(samples, footer))
-        elif self.now - self._said > QUIET:
-            self.say(" | ".join([*map(line, samples), footer]))
 
     def close(self) -> None:
         if self._live is not None:
             self._live.stop()
             self._live = None
+
+    def _tell(self) -> None:
+        while not self._closing.wait(0.5):
+            if self.doing and self._live is None and self.now - self._said > QUIET:
+                self._print(self.doing)
 
 
 def line(sample: Sample) -> str:
