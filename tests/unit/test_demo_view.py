@@ -3,7 +3,6 @@
 import time
 
 import pytest
-
 from e2e.demo import view as views
 
 
