@@ -30,6 +30,12 @@ Name = Annotated[str, pydantic.StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[
 Fraction = Annotated[str, pydantic.StringConstraints(pattern=r"^(0(\.[0-9]{1,6})?|1(\.0{1,6})?)$", max_length=8)]
 """A number from 0 to 1 as a string: the Kubernetes API has no portable floats."""
 
+Rate = Annotated[str, pydantic.StringConstraints(pattern=r"^0\.[0-9]{1,4}$", max_length=8), Field(json_schema_extra=rules.extra(rules.RATE))]
+"""A probability from 0.0001 to 0.5 as a string."""
+
+Factor = Annotated[str, pydantic.StringConstraints(pattern=r"^([1-9][0-9]?(\.[0-9]{1,4})?|100)$", max_length=8)]
+"""A number from 1 to 100 as a string."""
+
 Quantity = Annotated[str, pydantic.StringConstraints(pattern=r"^[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$", max_length=32)]
 """An amount of bytes as `24Gi`."""
 

@@ -23,6 +23,31 @@ class OnInsufficient(base.Enum):
     ROLLBACK = "Rollback"
 
 
+class Metric(base.Enum):
+    """What a canary is compared by."""
+
+    TTFT = "TTFT"
+    ITL = "ITL"
+    QUEUE = "Queue"
+    E2E = "E2E"
+    DURATION = "Duration"
+    ERRORS = "Errors"
+
+
+class Tolerance(base.Model):
+    """How much worse than the stable's a canary's share of slow or failed requests may be: at most factor times the stable's share, plus share."""
+
+    metric: Metric = Field(description=(
+        "What it is for: TTFT (vLLM's and the router's), ITL (also TPOT), Queue, E2E, Duration (the router's) or Errors. Required."
+    ))
+    factor: base.Factor = Field("1.25", description=(
+        "Times the stable's share. Number from 1 to 100 as a string. Default: \"1.25\"."
+    ))
+    share: base.Fraction = Field("0.001", description=(
+        "On top of it, as a share of all requests from 0 to 1: \"0.001\" is one request in a thousand. Default: \"0.001\"."
+    ))
+
+
 class Analysis(base.Model):
     """How the canary is judged."""
 
@@ -30,11 +55,15 @@ class Analysis(base.Model):
     min_requests: int = Field(50, ge=1, le=1_000_000, description=(
         "Requests the canary must have had before a step may end with Advance; until then the step is held. Unit: requests. Default: 50."
     ))
-    tolerance: base.Fraction = Field("0.01", description=(
-        "How much worse than the stable a canary's share of slow or failed requests may be before it fails, as a share of all requests from 0 to 1: "
-        "\"0.01\" is one "
-        "request in a hundred. Default: \"0.01\"."
+    false_rollback_rate: base.Rate = Field("0.01", description=(
+        "The budget of false alarms: at most this share of the rollouts of harmless changes is rolled back, over all metrics, looks and steps together. "
+        "A smaller one "
+        "needs more requests to see harm. Number from 0.0001 to 0.5 as a string. Default: \"0.01\"."
     ))
+    tolerance: list[Tolerance] = Field(
+        [], max_length=6, json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["metric"]},
+        description="Per metric, how much worse than the stable is no harm; a metric that is not listed has the defaults: 1.25 times the stable's share, plus 0.001.",
+    )
 
 
 class Warmup(base.Model):
@@ -48,6 +77,13 @@ class Warmup(base.Model):
     ))
 
 
+class Baseline(base.Enum):
+    """What a canary is compared with."""
+
+    STABLE = "Stable"
+    FRESH = "Fresh"
+
+
 class Rollout(base.Model):
     """How a change of an engine's configuration reaches everyone."""
 
@@ -59,6 +95,11 @@ class Rollout(base.Model):
     )
     analysis: Analysis = Field(Analysis(), description="How the canary is judged.")
     warmup: Warmup = Field(Warmup(), description="The first requests of a canary, whose latencies count for nothing; errors count from the first request.")
+    baseline: Baseline = Field(Baseline.STABLE, description=(
+        "What the canary is compared with: Stable (the stable's pods), or Fresh (as many pods of the stable's revision as the canary has, started with it: as "
+        "cold and as "
+        "loaded as the canary; they cost the same GPUs once more while the canary is judged). Default: Stable."
+    ))
     on_insufficient: OnInsufficient = Field(OnInsufficient.ADVANCE, description=(
         "What a step does that ends without a decision, for lack of requests or of a difference: Advance (only with analysis.minRequests; recorded as no "
         "evidence of harm), "

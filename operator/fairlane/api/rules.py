@@ -41,6 +41,12 @@ POSITIVE_DURATION = Rule(
     "'a duration must be longer than 0, not ' + self + '; write it as 30s, 10m or 1h30m'",
 )
 
+RATE = Rule(
+    "double(self) >= 0.0001 && double(self) <= 0.5",
+    'a rate of false rollbacks must be from 0.0001 to 0.5, written as a string: "0.01"',
+    "'a rate of false rollbacks must be from 0.0001 to 0.5, not ' + self + '; write it as a string: \"0.01\"'",
+)
+
 UTILIZATION = Rule(
     "double(self) > 0.0 && double(self) <= 1.0",
     'gpuMemoryUtilization must be in (0, 1], written as a string: "0.90"',

@@ -32,6 +32,7 @@ class Result(base.Enum):
     PROMOTED = "Promoted"
     ROLLED_BACK = "RolledBack"
     SUPERSEDED = "Superseded"
+    TRIED = "Tried"
 
 
 class Condition(base.StatusModel):
@@ -50,13 +51,32 @@ class TrackEvidence(base.StatusModel):
 
     revision: base.Word = Field(description="Revision the numbers are of.")
     requests: int = Field(0, description="Tries that reached an engine of the revision.")
-    errors: int = Field(0, description="Tries of those that failed (5xx, reset, refused), also where a retry hid it from the client.")
+    errors: int = Field(0, description="Tries of those that failed (5xx, reset, refused, stream broken), also where a retry hid it from the client.")
+    hidden_errors: int = Field(0, description="Failed tries of those that a retry hid from the client.")
+    aborts: int = Field(0, description="Requests that the client left.")
     replicas: int = Field(0, description="Ready replicas at the end of the window.")
     ttft_p50_ms: int | None = Field(None, description="Median time to the first token. Milliseconds.")
     ttft_p99_ms: int | None = Field(None, description="99th percentile of the time to the first token. Milliseconds.")
     itl_p99_ms: int | None = Field(None, description="99th percentile of the time between two tokens. Milliseconds.")
+    tpot_p99_ms: int | None = Field(None, description="99th percentile of a request's time per output token. Milliseconds.")
     queue_p99_ms: int | None = Field(None, description="99th percentile of the time in the engine's queue. Milliseconds.")
     e2e_p99_ms: int | None = Field(None, alias="e2eP99Ms", description="99th percentile of a request's whole time in the engine. Milliseconds.")
+    ttft_p99_range: base.Word = Field("", description="Interval that holds the TTFT's 99th percentile with 95 % confidence, in milliseconds: 610-1250.")
+    e2e_p99_range: base.Word = Field("", alias="e2eP99Range", description="The same of the whole time in the engine.")
+    preemptions: int = Field(0, description="Requests that were preempted for want of KV cache.")
+    prefix_hit_percent: int | None = Field(None, description="Prompt tokens that were found in the prefix cache. Percent.")
+    kv_use_percent: int | None = Field(None, description="KV cache in use at the end of the window. Percent.")
+    gpu_utilization_percent: int | None = Field(None, description="GPU utilisation at the end of the window, where dcgm-exporter tells it. Percent.")
+    gpu_memory_percent: int | None = Field(None, description="GPU memory in use at the end of the window, where dcgm-exporter tells it. Percent.")
+
+
+class Distribution(base.StatusModel):
+    """Both sides' counts of one metric at its bucket edges: their empirical distribution functions."""
+
+    metric: base.Word = Field(description="ttft, itl, tpot, queue, e2e, router_ttft or router_duration.")
+    edges_ms: list[int] = Field([], max_length=128, description="Bucket edges; what lies beyond the last one is in the totals alone. Milliseconds.")
+    stable: list[int] = Field([], max_length=129, description="The stable's observations at or below each edge, then all of them.")
+    canary: list[int] = Field([], max_length=129, description="The canary's observations at or below each edge, then all of them.")
 
 
 class EvidenceRecord(base.StatusModel):
@@ -66,13 +86,19 @@ class EvidenceRecord(base.StatusModel):
     until: base.Time = Field(description="End of the window.")
     stable: TrackEvidence = Field(description="The stable's numbers.")
     canary: TrackEvidence = Field(description="The canary's numbers.")
-    metric: base.Word = Field("", description="Metric that decided: ttft, router_ttft, itl, tpot, queue, e2e, router_duration or errors.")
-    edge: base.Word = Field("", description="Limit that requests were counted over, with its unit: an objective, or the bucket edge above the stable's p99.")
-    canary_share: base.Word = Field("", description="Share of the canary's requests over the edge, 0 to 1.")
-    stable_share: base.Word = Field("", description="Share of the stable's requests over the edge, 0 to 1.")
-    canary_bound: base.Word = Field("", description="Lower confidence bound of the canary's share, 0 to 1.")
-    stable_bound: base.Word = Field("", description="Upper confidence bound of the stable's share, 0 to 1.")
+    load_ratio: base.Word = Field("", description="The canary's requests per replica over the stable's.")
+    metric: base.Word = Field("", description="Metric that decided, or would: ttft, router_ttft, itl, tpot, queue, e2e, router_duration, errors or hangs.")
+    edge: base.Word = Field("", description="Limit that requests were counted over, with its unit: a bucket edge of the stable's tail, or an objective's.")
+    canary_over: int = Field(0, description="The canary's observations over the edge.")
+    canary_total: int = Field(0, description="The canary's observations of that metric.")
+    stable_over: int = Field(0, description="The stable's observations over the edge.")
+    stable_total: int = Field(0, description="The stable's observations of that metric.")
+    e_value: base.Word = Field("", description="Evidence that the canary is worse, over all metrics: how many times likelier than under any canary that is not. Only grows with proof.")
+    threshold: base.Word = Field("", description="e-value from which a canary is rolled back: steps of the rollout / rollout.analysis.falseRollbackRate.")
+    pass_e_value: base.Word = Field("", description="Evidence that the canary is not worse, by the metric that shows it least.")
+    pass_threshold: base.Word = Field("", description="e-value from which a step may end with Pass.")
     rule: base.Text = Field("", description="The rule that decided, in words.")
+    distribution: Distribution | None = Field(None, description="Both sides' distribution of the metric that decided; with decisions that ended a rollout alone.")
 
 
 class Decision(base.StatusModel):
@@ -114,12 +140,16 @@ class LaneStatus(base.StatusModel):
     held_seconds: int = Field(0, description="How long the step's clock has stood still before. Seconds.")
     promote_when_ready: bool = Field(False, description="Whether `fairlane promote` asked for the lane to move over as soon as the canary is ready.")
     paused: bool = Field(False, description="Whether `fairlane pause` holds the rollout.")
+    trial: bool = Field(False, description="Whether the canary is the unchanged revision under a new name, by `fairlane trial`: it is never promoted.")
+    baseline: base.Word = Field("", description="Revision started beside the canary to be compared with (rollout.baseline: Fresh); empty where the stable itself is.")
     in_place: bool = Field(False, description="Whether the stable is replaced in place, without a canary beside it.")
     verdict: Outcome | None = Field(None, description="The judge's last word: Pass, Fail, Insufficient or Unavailable.")
     reason: base.Word = Field("", description="Why the lane stands where it stands, in one PascalCase word.")
     message: base.Text = Field("", description="The same in a sentence with numbers.")
-    result: Result | None = Field(None, description="How the rollout that is ending, or ended last, came out: Promoted, RolledBack or Superseded.")
+    result: Result | None = Field(None, description="How the rollout that is ending, or ended last, came out: Promoted, RolledBack, Superseded or Tried.")
     evidence: EvidenceRecord | None = Field(None, description="The numbers behind the verdict.")
+    judge_state: str = Field("", max_length=32768, description="The judge's sums since the step began, for the operator alone.")
+    expected: base.Text = Field("", description="What the steps can be expected to show at the lane's recent rate of requests, in words.")
     decisions: list[Decision] = Field([], max_length=10, description="Decisions of the running rollout, oldest first.")
     rejected: list[base.Word] = Field([], max_length=20, description="Hashes that failed and are not tried again until `fairlane retry`.")
 
@@ -130,7 +160,7 @@ class RolloutRecord(base.StatusModel):
     lane: base.Word = Field(description="Name of the lane.")
     stable: base.Word = Field(description="Revision that served when it started.")
     canary: base.Word = Field(description="Revision that was on trial.")
-    result: Result = Field(description="How it ended: Promoted, RolledBack or Superseded.")
+    result: Result = Field(description="How it ended: Promoted, RolledBack, Superseded or Tried.")
     started_at: base.Time = Field(description="When it started.")
     ended_at: base.Time = Field(description="When it ended.")
     reason: base.Word = Field(description="Why it ended so, in one PascalCase word.")
