@@ -35,7 +35,7 @@ def lanes(draw: strategies.DrawFn, name: str) -> document.LaneRoute:
     return document.LaneRoute(
         name=name, max_prompt_tokens=draw(LIMITS), callers=tuple(callers), allow_named=draw(strategies.booleans()), max_in_flight=draw(LIMITS),
         max_output_tokens=draw(LIMITS), idle_seconds=draw(SECONDS), total_seconds=draw(SECONDS), non_streaming_seconds=draw(SECONDS), tracks=tuple(tracks),
-        fail_safe=draw(strategies.sampled_from(["Stable", "Keep"])),
+        fail_safe=draw(strategies.sampled_from(["Stable", "Keep"])), synthetic_key=draw(strategies.sampled_from(["", "0a" * 16])),
     )  # fmt: skip
 
 

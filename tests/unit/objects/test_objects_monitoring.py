@@ -50,7 +50,7 @@ def test_a_lane_without_an_objective_has_no_latency_alert() -> None:
 def test_the_latency_alert_asks_the_router_in_milliseconds() -> None:
     expected = (
         'histogram_quantile(0.99, sum by (le) (rate(envoy_fairlane_ttft_bucket{namespace="llm",pod=~"assistant-router-[a-z0-9]+-[a-z0-9]+",'
-        'fairlane_lane="chat"}[5m]))) > 1500'
+        'fairlane_lane="chat",fairlane_synthetic=""}[5m]))) > 1500'
     )
     assert expected == alerts(ttftP99="1s500ms")["FairlaneLaneSlow", "chat"]
 
@@ -59,6 +59,7 @@ def test_the_error_alert_takes_the_lanes_objective() -> None:
     found = alerts(errorRate="0.002")
     assert found["FairlaneLaneFailing", "chat"].endswith(" > 0.002")
     assert found["FairlaneLaneFailing", "documents"].endswith(" > 0.05")
+    assert found["FairlaneLaneFailing", "chat"].count('fairlane_synthetic=""') == 2, "neither side counts what Fairlane sends itself"
 
 
 def test_refusals_are_a_share_of_all_answers() -> None:

@@ -32,7 +32,7 @@ def test_lanes_are_tried_by_size_and_callers_lead_to_lanes() -> None:
         document.LaneRoute(name="chat", max_prompt_tokens=2_048, callers=("web", "mobile"), max_output_tokens=9),
     )
     given = document.RouteDocument(namespace="n", service="s", model="m", default_lane="docs", caller_header="X-Who", lanes=lanes)
-    table = ladder.context(given)["table"]
+    table = ladder.context(given, {})["table"]
     assert table["sizes"] == ["chat", "docs"]
     assert table["callers"] == {"legal": "docs", "web": "chat", "mobile": "chat"}
     assert table["lanes"] == {"docs": {"named": False, "max_prompt": 32_768}, "chat": {"named": True, "max_prompt": 2_048, "max_output": 9}}
@@ -41,6 +41,20 @@ def test_lanes_are_tried_by_size_and_callers_lead_to_lanes() -> None:
 
 def test_the_version_changes_with_the_table_and_only_with_it() -> None:
     first, same, other = route("a", a=1), route("a", a=1), route("a", a=2)
-    versions = [ladder.context(one)["version"] for one in (first, same.model_copy(update={"router_replicas": 9}), other)]
+    versions = [ladder.context(one, {})["version"] for one in (first, same.model_copy(update={"router_replicas": 9}), other)]
     assert versions[0] == versions[1]
     assert versions[0] != versions[2]
+
+
+SPLITS: dict[str, tuple[dict[str, int], dict[str, str]]] = {
+    "both tracks take requests": ({"stable": 90, "canary": 10}, {"k": "chat"}),
+    "the canary takes none": ({"stable": 100}, {}),
+    "nothing serves": ({}, {}),
+}
+
+
+@pytest.mark.parametrize(("split", "expected"), SPLITS.values(), ids=SPLITS.keys())
+def test_a_key_holds_while_both_tracks_take_requests(split: dict[str, int], expected: dict[str, str]) -> None:
+    lanes = (document.LaneRoute(name="chat", synthetic_key="k"), document.LaneRoute(name="docs"))
+    given = document.RouteDocument(namespace="n", service="s", model="m", default_lane="docs", lanes=lanes)
+    assert ladder.context(given, {"chat": split, "docs": {"stable": 100}})["table"]["synthetic"] == expected

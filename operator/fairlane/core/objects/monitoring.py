@@ -14,6 +14,7 @@ ENGINE_PORT_NAME = "http"      # of the container ports
 ROUTER_PORT_NAME = "metrics"
 
 _REFUSED_SHARE = 0.05          # of a lane's requests answered 429, for ten minutes: the bound is too low or the lane too small
+_OF_USERS = f'{metrics.SYNTHETIC}=""'    # what Fairlane sends to a quiet lane breaks no promise
 _ERROR_SHARE = 0.05            # where the lane has no objective of its own
 
 
@@ -65,7 +66,7 @@ def _lane_alerts(ref: service.ServiceRef, lane: specs.Lane) -> list[dict[str, An
 
 
 def _late(ref: service.ServiceRef, lane: specs.Lane, objective: str) -> dict[str, Any]:
-    rate = f"sum by (le) (rate({metrics.TTFT_BUCKET}{_router(ref, lane)}[5m]))"
+    rate = f"sum by (le) (rate({metrics.TTFT_BUCKET}{_router(ref, lane, _OF_USERS)}[5m]))"
     expression = f"histogram_quantile(0.99, {rate}) > {base.seconds(objective) * 1000:g}"
     said = f"the p99 of the time to the first token is {{{{ $value | humanize }}}} ms, over the objective of {objective}"
     return _alert("FairlaneLaneSlow", expression, "10m", "warning", _labels(ref, lane), f"{_lane(ref, lane)}: {said}.")
@@ -80,7 +81,7 @@ def _refusing(ref: service.ServiceRef, lane: specs.Lane) -> dict[str, Any]:
 
 def _failing(ref: service.ServiceRef, lane: specs.Lane) -> dict[str, Any]:
     allowed = float(lane.objectives.error_rate) if lane.objectives.error_rate else _ERROR_SHARE
-    share = _share(metrics.FAILURES + _router(ref, lane), metrics.TRIES + _router(ref, lane))
+    share = _share(metrics.FAILURES + _router(ref, lane, _OF_USERS), metrics.TRIES + _router(ref, lane, _OF_USERS))
     said = f"{{{{ $value | humanizePercentage }}}} of the tries at its engines fail, over {allowed:.2%}"
     return _alert("FairlaneLaneFailing", f"{share} > {allowed:g}", "5m", "critical", _labels(ref, lane), f"{_lane(ref, lane)}: {said}.")
 

@@ -260,6 +260,10 @@ local function refuse(h, lane, most, wanted)
     .. '"type":"invalid_request_error","param":"max_tokens","code":"max_output_tokens_exceeded"}}', shown, lane, most))
 end
 
+local function reject(h)
+  h:respond({ [':status'] = '403' }, 'The header x-fairlane-synthetic carries no key of a lane that takes synthetic requests now and fits this one; leave it out.')
+end
+
 local function strip(headers)
   local found = {}
   for name in pairs(headers) do
@@ -270,7 +274,7 @@ end
 
 local function classify(h)
   local headers = h:headers()
-  local want = headers:get('x-fairlane-lane')
+  local want, key = headers:get('x-fairlane-lane'), headers:get('x-fairlane-synthetic')
   strip(headers)
   local k = constants(h)
   local lane, rest = smatch(headers:get(':path'), '^/lanes/([a-z0-9-]+)(/.*)$')
@@ -278,14 +282,19 @@ local function classify(h)
     want = lane
     headers:replace(':path', rest)
   end
+  local tried = key and k.synthetic[key]
+  if key and not tried then return reject(h) end
   local caller = headers:get(k.caller_header)
   local post = headers:get(':method') == 'POST'
   local seen = post and look(h, k, tonumber(headers:get('content-length') or ''), headers:get('content-encoding')) or { kind = 'none', stream = '0' }
-  local name, rule = choose(k, want, caller, seen)
+  if tried and not fits(k, k.lanes[tried], seen) then return reject(h) end
+  local name, rule = tried, 'synthetic'
+  if not tried then name, rule = choose(k, want, caller, seen) end
   headers = h:headers()
   headers:replace('x-fairlane-class', name)
   headers:replace('x-fairlane-rule', rule)
   headers:replace('x-fairlane-stream', seen.stream)
+  if tried then headers:replace('x-fairlane-synthetic', '1') end
   if seen.tokens then headers:replace('x-fairlane-tokens', sformat('%d', seen.tokens)) end
   if seen.asked then headers:replace('x-fairlane-asked', sformat('%.0f', seen.asked)) end
   h:clearRouteCache()

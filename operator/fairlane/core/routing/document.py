@@ -40,6 +40,7 @@ class LaneRoute(Document):
     non_streaming_seconds: float = 120.0
     tracks: tuple[Track, ...] = ()         # empty: the lane has nothing that serves yet (503 with a reason)
     fail_safe: Literal["Stable", "Keep"] = "Stable"
+    synthetic_key: str = ""                # by which the lane's synthetic load is known, while both tracks have weight; empty: there is none
 
 
 class RouteDocument(Document):

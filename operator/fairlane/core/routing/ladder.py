@@ -1,5 +1,6 @@
 """The constants of classification: what the script in Envoy is told about the lanes."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from .. import names
@@ -28,7 +29,7 @@ def longest(route: document.RouteDocument) -> str:
     return (unlimited or limited[-1:] or default)[0].name if route.lanes else ""
 
 
-def context(route: document.RouteDocument) -> dict[str, Any]:
+def context(route: document.RouteDocument, splits: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
     """Return what the script reads from the route: once for each version and worker."""
     by_size = sorted((lane for lane in route.lanes if lane.max_prompt_tokens), key=lambda lane: (lane.max_prompt_tokens or 0, lane.name))
     table = {
@@ -40,6 +41,8 @@ def context(route: document.RouteDocument) -> dict[str, Any]:
         "image_tokens": IMAGE_TOKENS,
         "sizes": [lane.name for lane in by_size],
         "callers": {caller: lane.name for lane in route.lanes for caller in lane.callers},
+        # Only while both tracks take requests: a canary that lost its own leaves nothing to compare.
+        "synthetic": {lane.synthetic_key: lane.name for lane in route.lanes if lane.synthetic_key and len(splits[lane.name]) > 1},
         "lanes": {lane.name: _lane(lane) for lane in route.lanes},
     }
     return {"version": names.digest(table, 16), "table": table}

@@ -7,8 +7,12 @@ from .protos import Config, extension
 
 _LANE = "%REQ(X-FAIRLANE-CLASS)%"
 _REVISION = "%UPSTREAM_METADATA(envoy.lb:revision)%"
+_OUTCOME = {metrics.CODE: "%RESPONSE_CODE%", metrics.FLAGS: "%RESPONSE_FLAGS%"}
 _POST = {"header_filter": {"header": {"name": ":method", "string_match": {"exact": "POST"}}}}
+_SYNTHETIC_MARK = "%REQ(X-FAIRLANE-SYNTHETIC)%"
 _CLASSIFIED = {"header_filter": {"header": {"name": "x-fairlane-class", "present_match": True}}}
+_SYNTHETIC = {"header_filter": {"header": {"name": "x-fairlane-synthetic", "present_match": True}}}
+_OF_USERS = {"header_filter": {"header": {"name": "x-fairlane-synthetic", "present_match": True, "invert_match": True}}}
 # The engine refused the connection, broke it, or spoke no HTTP.
 _BROKEN = {"response_flag_filter": {"flags": ["UF", "UC", "UR", "LR", "UPE"]}}
 # The lane's time was over. The router filter's log of tries does not know it: the request's own log does.
@@ -21,6 +25,7 @@ LINE = {
     "path": "%REQ(:PATH)%",
     "lane": _LANE,
     "rule": "%REQ(X-FAIRLANE-RULE)%",
+    "synthetic": _SYNTHETIC_MARK,
     "track": "%UPSTREAM_METADATA(envoy.lb:role)%",
     "revision": _REVISION,
     "prompt_tokens": "%REQ(X-FAIRLANE-TOKENS)%",
@@ -44,7 +49,8 @@ def of_requests() -> list[Config]:
     line = extension("envoy.access_loggers.stdout", "envoy.extensions.access_loggers.stream.v3.StdoutAccessLog", log_format={"json_format": LINE})
     return [
         line,
-        _logged(_CLASSIFIED, counters=[_counter(metrics.REQUESTS_STAT, "%RESP(X-FAIRLANE-REVISION)%")]),
+        _logged(_all(_CLASSIFIED, _OF_USERS), counters=[_answers(metrics.REQUESTS_STAT)]),
+        _logged(_all(_CLASSIFIED, _SYNTHETIC), counters=[_answers(metrics.SYNTHETIC_STAT)]),
         _logged(_all(_POST, _HUNG), counters=[_counter(metrics.FAILURES_STAT)]),
         _logged(_all(_POST, _HUNG, _code("EQ", 504)), counters=[_counter(metrics.TRIES_STAT)]),   # no header came: the log of tries saw no answer
     ]
@@ -78,13 +84,18 @@ def _tags(values: dict[str, str]) -> list[Config]:
     return [{"name": name, "value_format": value} for name, value in values.items()]
 
 
-def _counter(stat: str, revision: str = _REVISION) -> Config:
-    tags = _tags({metrics.LANE: _LANE, metrics.REVISION: revision, metrics.CODE: "%RESPONSE_CODE%", metrics.FLAGS: "%RESPONSE_FLAGS%"})
+def _counter(stat: str) -> Config:
+    tags = _tags({metrics.LANE: _LANE, metrics.REVISION: _REVISION, metrics.SYNTHETIC: _SYNTHETIC_MARK, **_OUTCOME})
     return {"stat": {"name": stat, "tags": tags}, "value_fixed": 1}
 
 
+def _answers(stat: str) -> Config:
+    """Answers of our own have no revision, which a header of the answer says and the engine's metadata would not."""
+    return {"stat": {"name": stat, "tags": _tags({metrics.LANE: _LANE, metrics.REVISION: "%RESP(X-FAIRLANE-REVISION)%", **_OUTCOME})}, "value_fixed": 1}
+
+
 def _histogram(stat: str, span: str) -> Config:
-    tags = _tags({metrics.LANE: _LANE, metrics.REVISION: _REVISION})
+    tags = _tags({metrics.LANE: _LANE, metrics.REVISION: _REVISION, metrics.SYNTHETIC: _SYNTHETIC_MARK})
     return {"stat": {"name": stat, "tags": tags}, "unit": "Milliseconds", "value_format": f"%COMMON_DURATION({span}:ms)%"}
 
 

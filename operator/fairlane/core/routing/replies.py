@@ -18,7 +18,7 @@ def build() -> Config:
     }
 
 
-_STATUS_CODES = ((400, "bad_request"), (404, "not_found"), (413, "request_too_large"))
+_STATUS_CODES = ((400, "bad_request"), (403, "synthetic_refused"), (404, "not_found"), (413, "request_too_large"))
 
 
 def _body(message: str, kind: str, code: str) -> Config:

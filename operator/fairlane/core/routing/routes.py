@@ -29,7 +29,7 @@ def build(route: document.RouteDocument, splits: Mapping[str, Mapping[str, int]]
     rules = [_lane_rule(lane, kind, splits[lane.name]) for lane in route.lanes for kind in _KINDS]
     host: Config = {"name": "all", "domains": ["*"], "routes": [*rules, *_fallbacks(route, splits), _not_found()]}
     if route.lanes:
-        script = typed("envoy.extensions.filters.http.lua.v3.LuaPerRoute", name="classify", filter_context=ladder.context(route))
+        script = typed("envoy.extensions.filters.http.lua.v3.LuaPerRoute", name="classify", filter_context=ladder.context(route, splits))
         host["typed_per_filter_config"] = {"envoy.filters.http.lua": script}
     return typed("envoy.config.route.v3.RouteConfiguration", name=NAME, virtual_hosts=[host])
 
