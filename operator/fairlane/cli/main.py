@@ -10,7 +10,7 @@ import pydantic
 import typer
 
 from ..core import errors
-from . import cluster, failures, ordering, output, views, why
+from . import cluster, failures, ordering, output, page, telling, trying, views, why
 from .probe import command as probing
 
 app = typer.Typer(
@@ -93,26 +93,24 @@ def explain(
     lane_option: LaneOption = None,
     namespace: Namespace = None,
     form: Form = output.Format.TABLE,
+    html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write a page with pictures instead; - is standard output.")] = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Say why a lane's rollout stands or ended as it did: the decisive metric, by how much, on how many requests."""
+    """Say why a lane's rollout stands or ended as it did: the decisive metric, by how much, on how many requests, how sure."""
+    if html is not None and form is not output.Format.TABLE:
+        raise failures.CommandError(f"--html {html} and -o {form} exclude each other: leave one out", failures.USAGE)
     where = cluster.connect(kubeconfig, context)
     answers = why.answers(where.get(namespace or where.namespace, service), lane or lane_option)
+    if html is not None:
+        output.write(page.render(service, answers), html)
+        return
     if form is not output.Format.TABLE:
         output.machine([answer.dump() for answer in answers], form)
         return
     console = output.console()
     for answer in answers:
-        console.print(f"[bold]{answer.lane}[/]: {answer.headline}")
-        if answer.message:
-            console.print(f"  {answer.message}", markup=False)
-        if answer.evidence:
-            console.print(f"  {why.decisive(answer.evidence)}\n" if answer.evidence.metric else "", markup=False)
-            console.print(f"Evidence from {answer.evidence.since} to {answer.evidence.until}:", why.numbers(answer.evidence), sep="\n")
-        if answer.decisions:
-            console.print("", why.steps(answer.decisions), sep="\n")
-        console.print("")
+        telling.show(answer, console)
 
 
 @app.command()
@@ -168,6 +166,30 @@ for _name, _text in (
     ("retry", "Let a rejected revision be tried again."),
 ):
     _ordering(_name, _text)
+
+
+@app.command()
+@friendly
+def trial(
+    service: Service,
+    lane: Annotated[str | None, typer.Argument(metavar="[LANE]", help="The lane; where there is only one it may be left out.")] = None,
+    lane_option: LaneOption = None,
+    namespace: Namespace = None,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Stay until the trial has ended, then say what the judge would have done.")] = False,
+    timeout: Annotated[float, typer.Option("--timeout", min=1, help="Seconds to wait for the operator's answer.")] = 60,
+    limit: Annotated[float, typer.Option("--limit", min=1, help="With --wait: seconds to wait for the trial's end.")] = 6 * 3600,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Canary the unchanged revision under a new name, to see what the judge makes of your traffic. It costs a canary's GPUs and is never promoted."""
+    where = cluster.connect(kubeconfig, context)
+    asked = ordering.Asked("trial", service, lane or lane_option, namespace or where.namespace, None, True, timeout, True)
+    before = trying.send(where, asked, ordering.REAL)
+    if wait:
+        record, serves = trying.end(where, asked, before, limit, ordering.REAL)
+        telling.show(why.ended(record, serves), output.console())
+        if trying.alarmed(record):
+            raise typer.Exit(failures.NO)
 
 
 @app.command()

@@ -2,12 +2,15 @@
 
 import enum
 import json
+import pathlib
 import sys
 from typing import Any
 
 import rich.console
 import rich.table
 import yaml
+
+from . import failures
 
 _PIPE_WIDTH = 220     # columns where no terminal says how many: tables must not be folded there
 
@@ -32,9 +35,20 @@ def machine(value: Any, form: Format) -> None:
     sys.stdout.write(text)
 
 
-def table(*columns: str) -> rich.table.Table:
-    """A table as kubectl prints them: headers, no lines."""
-    made = rich.table.Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
+def write(text: str, path: str) -> None:
+    """Write a text to a file, or to standard output where the path is `-`."""
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        pathlib.Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise failures.CommandError(f"{path} cannot be written ({error.strerror}): name a file in a directory that you may write to", failures.USAGE) from error
+
+
+def table(*columns: str, gap: int = 3) -> rich.table.Table:
+    """A table as kubectl prints them: headers, no lines, `gap` spaces between columns."""
+    made = rich.table.Table(box=None, pad_edge=False, header_style="bold", padding=(0, gap, 0, 0))
     for column in columns:
         made.add_column(column, overflow="fold")
     return made

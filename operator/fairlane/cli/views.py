@@ -9,7 +9,11 @@ from rich import markup, table
 from ..api import status as statuses
 from . import failures, output
 
-_COLOURS = {"Fail": "red", "RolledBack": "red", "RollingBack": "red", "Promoted": "green", "Pass": "green", "Unavailable": "yellow", "True": "green"}
+_COLOURS = {
+    **dict.fromkeys(("Fail", "RolledBack", "RollingBack"), "red"),
+    **dict.fromkeys(("Promoted", "Tried", "Pass", "True"), "green"),
+    "Unavailable": "yellow",
+}
 
 
 def status_of(service: Mapping[str, Any]) -> statuses.LLMServiceStatus:
@@ -57,18 +61,29 @@ def lanes(service: Mapping[str, Any], now: datetime.datetime) -> table.Table:
 
 
 def messages(service: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence for each lane that has one."""
+    """The sentences of each lane: where it stands, what is special, what its steps can be expected to show."""
     for lane in status_of(service).lanes:
-        if lane.message:
-            yield f"{lane.name}: {markup.escape(lane.message)}"
+        told = ([lane.message] if lane.message else []) + notes(lane) + ([f"expected: {lane.expected}"] if lane.expected and _ahead(lane) else [])
+        yield from (markup.escape(f"{lane.name}: {sentence}") for sentence in told)
+
+
+def notes(lane: statuses.LaneStatus) -> list[str]:
+    """What is special about a lane's rollout."""
+    trial = ["a trial of the unchanged revision, never promoted"] if lane.trial else []
+    return trial + ([f"compared with {lane.baseline}, a fresh baseline"] if lane.baseline else [])
+
+
+def _ahead(lane: statuses.LaneStatus) -> bool:
+    """Whether evidence is still to come."""
+    return lane.phase in (statuses.Phase.WAITING, statuses.Phase.LOADING, statuses.Phase.WARMING, statuses.Phase.ANALYZING)
 
 
 def history(ended: Iterable[statuses.RolloutRecord]) -> table.Table:
     """One row per ended rollout."""
-    made = output.table("ENDED", "LANE", "FROM", "TO", "RESULT", "TOOK", "REQUESTS", "WHY")
+    made = output.table("ENDED", "LANE", "FROM", "TO", "RESULT", "TOOK", "REQUESTS", "E-VALUE", "WHY")
     for record in ended:
         took = duration(moment(record.ended_at) - moment(record.started_at))
-        cells = (record.lane, record.stable or "-", record.canary, coloured(record.result), took, str(record.canary_requests))
+        cells = (record.lane, record.stable or "-", record.canary, coloured(record.result), took, str(record.canary_requests), markup.escape(_e_value(record)))
         made.add_row(record.ended_at, *cells, markup.escape(record.message or record.reason))
     return made
 
@@ -105,6 +120,16 @@ def duration(length: datetime.timedelta) -> str:
             rest = seconds % size // part
             return f"{seconds // size}{unit}" + (f"{rest}{smaller}" if rest else "")
     return f"{seconds}s"
+
+
+def e_value(evidence: statuses.EvidenceRecord | None) -> str:
+    """The e-value and its threshold."""
+    return f"{evidence.e_value} of {evidence.threshold or '?'}" if evidence and evidence.e_value else "-"
+
+
+def _e_value(record: statuses.RolloutRecord) -> str:
+    """Those of the decision that ended the rollout, or of the last one that has any."""
+    return next((told for decision in reversed(record.decisions) if (told := e_value(decision.evidence)) != "-"), "-")
 
 
 def _ready(seen: statuses.LLMServiceStatus) -> str:

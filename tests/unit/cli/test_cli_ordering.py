@@ -45,7 +45,7 @@ def test_every_order_has_an_id_of_its_own(fake: Any) -> None:
 @pytest.mark.usefixtures("fake")
 def test_after_the_order_the_lane_is_told() -> None:
     told = run("pause", "assistant", "chat")[1].splitlines()
-    assert told[1:] == ["chat: Analyzing, stable old-1, canary new-2 at 10 %; no harm seen in 61 canary requests"]
+    assert told[1:] == ["chat: Analyzing, stable 5d2e9c41-1, canary new-2 at 10 %; no harm seen in 61 canary requests"]
 
 
 def test_an_order_that_did_nothing_is_told_with_the_reason(fake: Any) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.unit.cli import served
 from typer import testing
 
 from fairlane.cli import failures, main
@@ -45,25 +46,38 @@ class TestReading:
         found = rows(text)
         assert ["Ready", "True", "Serving", "all", "lanes", "serve"] in found
         chat = next(row for row in found if row[:2] == ["chat", "Analyzing"])
-        assert chat[2:8] == ["old-1", "2/2", "new-2", "1/1", "10", "%"]
+        assert chat[2:8] == ["5d2e9c41-1", "2/2", "new-2", "1/1", "10", "%"]
         assert "chat: no harm seen in 61 canary requests" in text
 
-    def test_why_of_a_running_trial_tells_both_sides(self) -> None:
-        text = fairlane("why", "assistant", "chat")
-        assert text.splitlines()[0] == "chat: Analyzing: canary new-2 beside stable old-1, 10 % of the requests"
-        assert ["TTFT", "p99", "250", "ms", "987", "ms", "x", "3.95"] in rows(text)
-        assert ["requests", "540", "61"] in rows(text)
+    def test_status_shows_what_a_running_rollout_can_be_expected_to_show(self) -> None:
+        assert "chat: expected: at 0.5 requests/s: 90 canary requests in step 1" in fairlane("status", "assistant").splitlines()
 
-    def test_why_for_machines_has_the_evidence(self) -> None:
+    def test_why_of_a_running_rollout_tells_both_sides_and_what_to_expect(self) -> None:
+        text = fairlane("why", "assistant", "chat")
+        assert text.splitlines()[:3] == [
+            "chat: no harm seen in 61 canary requests",
+            "Analyzing: canary new-2 beside stable 5d2e9c41-1, 10 % of the requests",
+            "Expected: at 0.5 requests/s: 90 canary requests in step 1",
+        ]
+        assert ["TTFT", "p50", "90", "ms", "688", "ms", "x", "7.64"] in rows(text)
+        assert ["requests", "193", "24"] in rows(text)
+
+    def test_why_for_machines_keeps_everything(self) -> None:
         told = json.loads(fairlane("why", "assistant", "chat", "-o", "json"))
-        assert [(answer["lane"], answer["evidence"]["canary"]["requests"]) for answer in told] == [("chat", 61)]
+        assert [(answer["lane"], answer["verdict"], answer["startedAt"]) for answer in told] == [("chat", "Insufficient", "2026-01-01T11:58:00Z")]
+        assert told[0]["expected"] == "at 0.5 requests/s: 90 canary requests in step 1"
+        kept = told[0]["evidence"]
+        assert (kept["eValue"], kept["canaryOver"], kept["canary"]["ttftP99Range"]) == ("1.2e4", 10, "2600-5000")
+        assert kept["distribution"] == served.DISTRIBUTION
 
     def test_why_without_a_lane_tells_all(self) -> None:
         assert [answer["lane"] for answer in json.loads(fairlane("why", "assistant", "-o", "json"))] == ["chat", "documents"]
 
     def test_history_says_how_rollouts_ended(self) -> None:
         found = rows(fairlane("history", "assistant"))
-        assert found[1][:8] == ["2026-01-01T12:05:30Z", "chat", "old-1", "new-1", "RolledBack", "7m30s", "61", "TTFT:"]
+        assert found[0] == ["ENDED", "LANE", "FROM", "TO", "RESULT", "TOOK", "REQUESTS", "E-VALUE", "WHY"]
+        ended = ["2026-01-01T12:02:30Z", "chat", "5d2e9c41-1", "7c1f0a2b-1", "RolledBack", "34m30s", "85", "1.2e4", "of", "200", "7c1f0a2b-1"]
+        assert found[1][:11] == ended
 
     def test_history_of_a_lane_without_one_says_so(self) -> None:
         done = RUNNER.invoke(main.app, ["history", "assistant", "documents"])
@@ -85,12 +99,23 @@ class TestReading:
         assert fairlane(*args, code=failures.MISSING) == message
 
 
-def test_why_of_an_ended_rollout_names_metric_margin_and_requests(fake: Any) -> None:
-    fake.kept[0]["status"]["lanes"][0] |= {"phase": "Idle", "canary": "", "evidence": None, "message": ""}
-    text = fairlane("why", "assistant", "--lane", "chat")
-    assert text.splitlines()[0] == "chat: new-1 was rolled back after 7m30s, at 2026-01-01T12:05:30Z, on 61 canary requests; old-1 serves"
-    assert "TTFT: 23 of 61 canary requests (38 %) took longer than 0.25 s" in text
-    assert "Decided by TTFT over 0.25 s: canary 38 % (at least 25 %), stable 0.9 % (bound 2.5 %). Rule: the rule" in text
+@pytest.mark.parametrize(
+    ("fields", "sentences"),
+    [
+        pytest.param({"trial": True}, ["chat: a trial of the unchanged revision, never promoted"], id="a trial"),
+        pytest.param({"baseline": "5d2e9c41-2"}, ["chat: compared with 5d2e9c41-2, a fresh baseline"], id="a fresh baseline"),
+        pytest.param({"expected": "few [of] them"}, ["chat: expected: few [of] them"], id="an expectation, its brackets no markup"),
+        pytest.param({"phase": "RollingBack", "expected": "much"}, [], id="nothing is expected of what is over"),
+    ],
+)
+def test_status_says_what_is_special_about_a_rollout(fake: Any, fields: dict[str, Any], sentences: list[str]) -> None:
+    fake.kept[0]["status"]["lanes"][0] |= {"message": "", "expected": "", **fields}
+    assert [line for line in fairlane("status", "assistant").splitlines() if line.startswith("chat: ")] == sentences
+
+
+def test_history_of_a_trial_has_no_e_value_where_none_was_told(fake: Any) -> None:
+    fake.kept[0]["status"]["history"][0] |= {"result": "Tried", "decisions": []}
+    assert rows(fairlane("history", "assistant"))[1][4:8] == ["Tried", "34m30s", "85", "-"]
 
 
 def test_a_status_before_the_first_pass_is_no_error(fake: Any) -> None:

@@ -8,16 +8,8 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...core import words
 from . import config as configs
-
-_WORDS = (
-    "the", "and", "for", "you", "not", "are", "but", "all", "any", "can", "her", "was", "one", "our", "out", "day",
-    "get", "has", "him", "his", "how", "man", "new", "now", "old", "see", "two", "way", "who", "boy", "did", "its",
-    "let", "put", "say", "she", "too", "use", "act", "add", "age", "ago", "air", "arm", "art", "ask", "bad", "bag",
-    "bar", "bed", "big", "bit", "box", "buy", "car", "cat", "cup", "cut", "dog", "dry", "ear", "eat", "egg", "end",
-    "eye", "far", "few", "fit", "fly", "fun", "gas", "hat", "hit", "hot", "ice", "job", "key",
-)
-_BYTES_PER_TOKEN = 4    # three letters and a space are about one token of any vocabulary, and exactly one of the router's estimate
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,8 +39,8 @@ def _source(config: configs.Config) -> Iterator[Prompt]:
 
 def sized(tokens: int, chance: random.Random) -> str:
     """A text of about that many tokens, new in its first words, so that no prefix cache knows it."""
-    words = chance.choices(_WORDS, k=max(tokens, 1))
-    return " ".join(words)[: tokens * _BYTES_PER_TOKEN] or "hi"
+    found = chance.choices(words.WORDS, k=max(tokens, 1))
+    return " ".join(found)[: tokens * words.BYTES_PER_TOKEN] or "hi"
 
 
 def _from_file(path: Path, output_tokens: int) -> list[Prompt]:
