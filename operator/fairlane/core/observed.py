@@ -60,6 +60,7 @@ class RouterPod:
     ready: bool = False
     terminating: bool = False
     state: routing.RouterState | None = None
+    created: datetime.datetime | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,7 +113,8 @@ class Observed:
     router_ready: int = 0
     routes: routing.RouteDocument | None = None       # as stored in the ConfigMap
     children: tuple[Child, ...] = ()
-    evidence: Mapping[str, judging.Evidence | judging.Unavailable] = dataclasses.field(default_factory=dict)   # by lane, where a canary has or had weight
+    evidence: Mapping[str, judging.Evidence | judging.Unavailable] = dataclasses.field(default_factory=dict)   # by lane under trial; none: not asked now
+    rates: Mapping[str, float] = dataclasses.field(default_factory=dict)   # requests/s in the last hour by lane, where a canary loads
     heartbeat_renewed: datetime.datetime | None = None
     settings: Settings = Settings()
 

@@ -79,6 +79,7 @@ def _router(pod: Object, states: Mapping[str, routing.RouterState]) -> observed.
         ready=conditions.get("Ready") == "True",
         terminating=convert.terminating(pod),
         state=states.get(pod["metadata"]["uid"]),
+        created=convert.instant(pod["metadata"].get("creationTimestamp")),
     )
 
 

@@ -1,15 +1,11 @@
 """Evidence with the service's own credentials: Secrets read anew each time, connections kept."""
 
-from collections.abc import Mapping
-
 import httpx
 
 from ..api import spec as specs
 from ..core import errors, observed
 from ..core.judge import types as judging
 from . import kube, prometheus, secrets
-
-Evidence = Mapping[str, judging.Evidence | judging.Unavailable]
 
 _KEPT = 32   # clients
 
@@ -21,8 +17,8 @@ class Gatherer:
         self._api = api
         self._clients: dict[tuple[object, ...], httpx.AsyncClient] = {}
 
-    async def gather(self, value: observed.Observed) -> Evidence:
-        """Return the evidence by lane; lanes whose numbers cannot be had are Unavailable."""
+    async def gather(self, value: observed.Observed) -> prometheus.Gathered:
+        """Return evidence and rates by lane; lanes whose numbers cannot be had are Unavailable."""
         assert value.spec is not None
         try:
             client = await self._client(value.spec.metrics.prometheus, value.namespace)
@@ -30,7 +26,7 @@ class Gatherer:
             return self._none(value, "NotConfigured", str(error))
         except kube.KubeError as error:
             return self._none(value, "PrometheusError", str(error))
-        return await prometheus.evidence(value, client)
+        return await prometheus.gather(value, client)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -50,6 +46,6 @@ class Gatherer:
             self._clients[key] = prometheus.client(token, authority, source.headers)
         return self._clients[key]
 
-    def _none(self, value: observed.Observed, reason: str, message: str) -> Evidence:
+    def _none(self, value: observed.Observed, reason: str, message: str) -> prometheus.Gathered:
         """Return that no lane's numbers can be had."""
-        return {lane.name: judging.Unavailable(reason, message) for lane in value.status.lanes if lane.canary}
+        return prometheus.Gathered({lane.name: judging.Unavailable(reason, message) for lane in value.status.lanes if lane.canary})

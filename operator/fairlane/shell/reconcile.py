@@ -5,15 +5,14 @@ import dataclasses
 import datetime
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 
 from ..api import status as statuses
 from ..core import clock, errors, observed, planned
 from ..core.judge import types as judging
-from . import kube, observe, queue, telemetry, write
+from . import kube, observe, prometheus, queue, telemetry, write
 
-Evidence = Mapping[str, judging.Evidence | judging.Unavailable]
-Gather = Callable[[observed.Observed], Awaitable[Evidence]]
+Gather = Callable[[observed.Observed], Awaitable[prometheus.Gathered]]
 Decide = Callable[[observed.Observed], planned.Plan]
 
 _SOON = 0.5               # seconds until the next try after somebody else wrote first
@@ -77,24 +76,24 @@ class Reconciler:
         if seen is None:
             self._forget(key)
             return None
-        evidence = await self._evidence(seen.observed)
-        seen = dataclasses.replace(seen, observed=dataclasses.replace(seen.observed, evidence=evidence))
+        gathered = await self._gathered(seen.observed)
+        seen = dataclasses.replace(seen, observed=dataclasses.replace(seen.observed, evidence=gathered.evidence, rates=gathered.rates))
         plan = self._parts.decide(seen.observed)
         await self._carry_out(plan, seen)
         beat = write.beat_interval(seen.observed.spec) if plan.renew_heartbeat else self._parts.resync_seconds
         return min(plan.wake_after, beat, self._parts.resync_seconds)
 
-    async def _evidence(self, value: observed.Observed) -> Evidence:
+    async def _gathered(self, value: observed.Observed) -> prometheus.Gathered:
         """Return what Prometheus says of the lanes on trial, within a bounded time."""
         lanes = [lane.name for lane in value.status.lanes if lane.canary]
         if value.spec is None or not lanes:
-            return {}
+            return prometheus.Gathered()
         try:
             async with asyncio.timeout(_EVIDENCE_LIMIT):
                 return await self._parts.gather(value)
         except TimeoutError:
             late = judging.Unavailable("PrometheusUnreachable", f"no answer within {_EVIDENCE_LIMIT:g} s")
-            return dict.fromkeys(lanes, late)
+            return prometheus.Gathered(dict.fromkeys(lanes, late))
 
     async def _carry_out(self, plan: planned.Plan, seen: observe.Seen) -> None:
         """Write what the plan says, in the order of its fields; the heartbeat, once a canary has weight, only when all else succeeded."""

@@ -174,10 +174,11 @@ STATE = document.RouterState(version="v1", endpoints={"chat/abc-1": 2})
 )
 def test_routers(lease: dict[str, str], expected: document.RouterState | None) -> None:
     labels = LABELS | {names.COMPONENT_LABEL: "router"}
-    pods = [{"metadata": {"name": "r", "uid": "pod-1", "labels": labels}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}]
+    metadata = {"name": "r", "uid": "pod-1", "labels": labels, "creationTimestamp": "2026-01-01T12:00:00Z"}
+    pods = [{"metadata": metadata, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}]
     owner = [{"kind": "Pod", "name": "r", "uid": lease["owner"]}]
     leases = [{"metadata": {"name": "r", "ownerReferences": owner, "annotations": {names.ROUTER_STATE_ANNOTATION: lease["text"]}}}]
-    assert convert_pods.routers(pods, leases) == (observed.RouterPod("r", ready=True, state=expected),)
+    assert convert_pods.routers(pods, leases) == (observed.RouterPod("r", ready=True, state=expected, created=AT),)
 
 
 def test_a_route_document_that_cannot_be_read_counts_as_none() -> None:

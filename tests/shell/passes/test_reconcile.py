@@ -12,7 +12,7 @@ from fairlane.api import status as statuses
 from fairlane.core import names, observed, planned
 from fairlane.core.judge import types as judging
 from fairlane.core.routing import document
-from fairlane.shell import kube, observe, reconcile, telemetry, write
+from fairlane.shell import kube, observe, prometheus, reconcile, telemetry, write
 
 Object = dict[str, Any]
 
@@ -62,14 +62,15 @@ class Bench:
     decide: Callable[[observed.Observed], planned.Plan] = usual
     now: datetime.datetime = NOW
     leading: bool = True
+    gathered: prometheus.Gathered = prometheus.Gathered()
     seen: list[observed.Observed] = dataclasses.field(default_factory=list)
     counters: telemetry.Telemetry = dataclasses.field(default_factory=telemetry.Telemetry)
 
     def reconciler(self) -> reconcile.Reconciler:
         """Return one that knows nothing yet, as after a restart."""
 
-        async def nothing(value: observed.Observed) -> dict[str, judging.Unavailable]:
-            return {}
+        async def gather(value: observed.Observed) -> prometheus.Gathered:
+            return self.gathered
 
         def decide(value: observed.Observed) -> planned.Plan:
             self.seen.append(value)
@@ -78,7 +79,7 @@ class Bench:
         parts = reconcile.Parts(
             observer=observe.Observer(self.api, observed.Settings()),
             writer=write.Writer(self.api, self.counters),
-            gather=nothing,
+            gather=gather,
             decide=decide,
             counters=self.counters,
             leads=lambda: self.leading,
@@ -326,15 +327,23 @@ async def test_evidence_that_takes_too_long_is_unavailable(bench: Bench, monkeyp
     bench.stub.objects["llmservices", *KEY]["status"] = status.dump()
     reconciler = bench.reconciler()
 
-    async def never(value: observed.Observed) -> dict[str, judging.Unavailable]:
+    async def never(value: observed.Observed) -> prometheus.Gathered:
         await asyncio.Event().wait()
-        return {}
+        return prometheus.Gathered()
 
     reconciler._parts = dataclasses.replace(reconciler._parts, gather=never)
     await reconciler.reconcile(KEY)
     evidence = bench.seen[0].evidence["chat"]
     assert isinstance(evidence, judging.Unavailable)
     assert evidence.reason == "PrometheusUnreachable"
+
+
+async def test_evidence_and_rates_reach_the_decision(bench: Bench) -> None:
+    status = statuses.LLMServiceStatus(lanes=[statuses.LaneStatus(name="chat", stable="a-1", canary="b-1")])
+    bench.stub.objects["llmservices", *KEY]["status"] = status.dump()
+    bench.gathered = prometheus.Gathered({"chat": judging.Unavailable("NoSeries", "none")}, {"chat": 2.5})
+    await bench.reconciler().reconcile(KEY)
+    assert (bench.seen[0].evidence, bench.seen[0].rates) == (bench.gathered.evidence, {"chat": 2.5})
 
 
 async def test_passes_and_writes_are_counted(bench: Bench) -> None:

@@ -110,7 +110,7 @@ def seen(**source: Any) -> observed.Observed:
 
 
 async def test_a_secret_that_is_missing_makes_the_numbers_unavailable_for_the_lanes_on_trial(stub: Any, api: kube.Kube) -> None:
-    found = await evidence.Gatherer(api).gather(seen(tokenSecretRef={"name": "prom"}))
+    found = (await evidence.Gatherer(api).gather(seen(tokenSecretRef={"name": "prom"}))).evidence
     assert set(found) == {"chat"}
     answer = found["chat"]
     assert isinstance(answer, judging.Unavailable)
@@ -120,11 +120,11 @@ async def test_a_secret_that_is_missing_makes_the_numbers_unavailable_for_the_la
 async def test_credentials_are_read_anew_and_a_client_is_kept_while_they_are_the_same(stub: Any, api: kube.Kube, monkeypatch: pytest.MonkeyPatch) -> None:
     clients = []
 
-    async def asked(_: observed.Observed, client: Any) -> Object:
+    async def asked(_: observed.Observed, client: Any) -> prometheus.Gathered:
         clients.append(client)
-        return {}
+        return prometheus.Gathered()
 
-    monkeypatch.setattr(prometheus, "evidence", asked)
+    monkeypatch.setattr(prometheus, "gather", asked)
     gatherer = evidence.Gatherer(api)
     for token in (b"one", b"one", b"two"):
         stub.put("secrets", {"metadata": {"name": "prom", "namespace": "llm"}, "data": {"token": base64.b64encode(token).decode()}})

@@ -1,131 +1,173 @@
-"""From the answers of the metrics store to evidence."""
+"""From the answers of the metrics store to one tick's evidence."""
 
 import dataclasses
-import math
+import datetime
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from ..routing import metrics as router
-from . import queries, types
+from . import context, histograms, increments, queries, samples, types
 
-STALE_AFTER = 120.0     # seconds without a new sample after which a pod's latencies are no longer known
+STALE_AFTER = 120.0     # seconds without a new sample after which a side's latencies are not known, and nobody waits for them
+LEAST_REFERENCE = 200   # requests in the hour before a rollout that make a reference; with fewer the pods' whole life does
+_TOLD = 3               # pods that a message names
 
 
 @dataclasses.dataclass(frozen=True)
-class Sample:
-    """One series' value."""
+class _Tick:
+    """What all steps below need to know."""
 
-    labels: Mapping[str, str]
-    value: float
+    window: queries.Window
+    until: datetime.datetime
+    results: samples.Results
+    replicas: tuple[int, int]
+    created: Mapping[str, datetime.datetime]
+
+    def own(self, found: Iterable[samples.Sample], revision: str, label: str = "pod") -> list[samples.Sample]:
+        """Those of a revision's pods."""
+        pattern = re.compile(self.window.pods(revision))
+        return [sample for sample in found if pattern.fullmatch(sample.labels.get(label, ""))]
+
+    def sampled(self) -> tuple[float, float, float]:
+        """Newest sample of the stable's engines, the canary's and the routers, never before the last tick's."""
+        before = self.window.cursor.sampled if self.window.cursor else (0.0, 0.0, 0.0)
+        patterns = (self.window.pods(self.window.stable), self.window.pods(self.window.canary), self.window.routers)
+        stable, canary, routers = (
+            max((sample.value for sample in self.results["sampled"] if re.fullmatch(pattern, sample.pod)), default=0.0) for pattern in patterns
+        )
+        return max(stable, before[0]), max(canary, before[1]), max(routers, before[2])
+
+    def stale(self, moment: float) -> bool:
+        """Whether a newest sample is too old to go by."""
+        return self.until.timestamp() - moment > STALE_AFTER
+
+    def cursor(self) -> types.Cursor:
+        """Where the next tick begins. A pod that exists is remembered while it is not scraped, so that it is not taken for new."""
+        old, ends = self.window.cursor, ("engine_end", "router_end", "sampled")
+        pods = set().union(*(samples.pods(self.results[name]) for name in ends)) | {pod for pod in (old.pods if old else ()) if pod in self.created}
+        return types.Cursor(self.until, tuple(sorted(pods)), self.sampled(), old.began if old and old.began else self.until)
 
 
-Results = Mapping[str, Sequence[Sample]]
-Key = tuple[tuple[str, str], ...]
-Increments = list[tuple[Mapping[str, str], float]]
+def assemble(
+    window: queries.Window,
+    until: datetime.datetime,
+    results: samples.Results,
+    replicas: tuple[int, int] = (0, 0),
+    created: Mapping[str, datetime.datetime] | None = None,
+) -> types.Evidence | types.Unavailable:
+    """Return one lane's tick from the samples of every query by name.
 
-
-def assemble(window: queries.Window, results: Results, replicas: tuple[int, int] = (0, 0)) -> types.Evidence | types.Unavailable:
-    """Return one lane's evidence from the samples of every query by name. `replicas`: the stable's and the canary's, ready now."""
+    `replicas`: the stable's and the canary's, ready now; `created`: when the pods that exist were created, by name.
+    """
+    tick = _Tick(window, until, results, replicas, created or {})
     for name in ("engine_end", "router_end"):
-        if twice := _duplicate(results[name]):
+        if twice := samples.duplicate(results[name]):
             return types.Unavailable("DuplicateSeries", twice)
-    engine = _increments(results["engine_start"], results["engine_end"], results["engine_resets"])
-    routers = _increments(results["router_start"], results["router_end"], results["router_resets"])
-    if missing := _missing(window, results):
+    if missing := _unscraped(tick):
         return types.Unavailable("NoSeries", missing)
-    seen = {sample.labels.get("pod", ""): sample.value for sample in results["engine_seen"]}
-    fresh = window.until.timestamp() - STALE_AFTER
-    sides = []
-    for revision, ready in zip((window.stable, window.canary), replicas, strict=True):
-        own = [(labels, value) for labels, value in engine if re.fullmatch(window.pods(revision), labels.get("pod", ""))]
-        known = any(re.fullmatch(window.pods(revision), pod) and moment >= fresh for pod, moment in seen.items())
-        tries = [(labels, value) for labels, value in routers if labels.get(router.REVISION) == revision]
-        sides.append(_side(revision, ready, own if known else [], tries))
-    return types.Evidence(window.since, window.until, sides[0], sides[1])
+    if window.cursor and (lost := _lost(tick, window.cursor)):
+        return types.Unavailable("HistoryLost", lost, tick.cursor())
+    old = window.cursor
+    newborn = frozenset(pod for pod, born in tick.created.items() if old and old.began and born > old.began)
+    engine, tries = (increments.since(old, results, source, newborn) for source in ("engine", "router"))
+    if missing := _silent_router(tick, engine):
+        return types.Unavailable("NoSeries", missing)
+    if old and not _advanced(tick, old):
+        return _evidence(tick, (), (), old, fresh=False)
+    return _evidence(tick, engine, tries, tick.cursor(), fresh=True)
 
 
-def _side(revision: str, ready: int, engine: Increments, tries: Increments) -> types.TrackSamples:
-    histograms = {**_histograms(engine, queries.ENGINE_METRICS, 1.0), **_histograms(tries, queries.ROUTER_METRICS, 1000.0)}
-    requests, errors = (sum(value for labels, value in tries if labels.get("__name__") == name) for name in (router.TRIES, router.FAILURES))
-    return types.TrackSamples(revision, requests, errors, histograms, ready)
+def _evidence(tick: _Tick, engine: increments.Increments, tries: increments.Increments, cursor: types.Cursor, fresh: bool) -> types.Evidence:
+    window = tick.window
+    hidden = context.hidden(tries, (window.stable, window.canary))
+    stable = _side(tick, window.stable, tick.replicas[0], engine, tries, hidden[0])
+    canary = _side(tick, window.canary, tick.replicas[1], engine, tries, hidden[1])
+    since = window.cursor.until if window.cursor else tick.until
+    known = [not tick.stale(moment) for moment in tick.sampled()]
+    return types.Evidence(since, tick.until, stable, canary, cursor, fresh, (known[0], known[1]), _reference(tick))
 
 
-def _missing(window: queries.Window, results: Results) -> str:
-    """Say what is not scraped at all; empty where something of both is."""
-    if results["router_end"]:
-        return ""
-    stable = [sample for sample in results["engine_end"] if re.fullmatch(window.pods(window.stable), sample.labels.get("pod", ""))]
-    if not stable:
+def _side(
+    tick: _Tick, revision: str, replicas: int, engine: increments.Increments, tries: increments.Increments, hidden: float
+) -> types.TrackSamples:
+    own = tick.own(engine, revision)
+    answers = [sample for sample in tries if sample.labels.get(router.REVISION) == revision]
+    pods = tuple(_pod(pod, own) for pod in sorted(samples.pods(own)))
+    gpus = tick.own(tick.results["gpus"], revision) + tick.own(tick.results["gpus"], revision, "exported_pod")
+    return types.TrackSamples(
+        revision,
+        requests=increments.total(answers, router.TRIES),
+        errors=increments.total(answers, router.FAILURES),
+        histograms=increments.histograms(answers, queries.ROUTER_METRICS, 1000.0),
+        pods=pods,
+        replicas=replicas,
+        context=context.context(own, tick.own(tick.results["gauges"], revision), gpus, hidden, context.aborted(tries, revision)),
+    )
+
+
+def _pod(pod: str, engine: increments.Increments) -> types.PodSamples:
+    return types.PodSamples(pod, increments.histograms([sample for sample in engine if sample.pod == pod], queries.ENGINE_METRICS, 1.0))
+
+
+def _advanced(tick: _Tick, old: types.Cursor) -> bool:
+    """Whether all have new samples. Nobody waits for engines that have no ready replica or were not scraped for long: their router counts their errors."""
+    now = tick.sampled()
+    if now[2] and now[2] <= old.sampled[2]:
+        return False
+    sides = zip(now[:2], old.sampled[:2], tick.replicas, strict=True)
+    return all(new > before or tick.stale(new) or not ready for new, before, ready in sides)
+
+
+def _unscraped(tick: _Tick) -> str:
+    """Say what has no series at all, or none any more; empty where it is scraped."""
+    window, routers = tick.window, tick.sampled()[2]
+    if not tick.results["router_end"] and not tick.own(tick.results["engine_end"], window.stable):
         where = f"pods {window.pods(window.stable)} and {window.routers} in namespace {window.namespace}"
         return f"Prometheus has no series of the {where}: are they scraped, with the labels namespace and pod?"
-    if any(value > 0 for _, value in _increments(results["engine_start"], stable, results["engine_resets"])):
-        where = f"pods {window.routers} in namespace {window.namespace}"
-        return f"Prometheus has no {router.TRIES} of the {where}, though the engines are busy: is the router scraped?"
+    if routers and tick.stale(routers):
+        age = tick.until.timestamp() - routers
+        return f"Prometheus has no sample of the pods {window.routers} in namespace {window.namespace} for {age:.0f} s: is the router scraped?"
     return ""
 
 
-def _duplicate(samples: Iterable[Sample]) -> str:
-    """Say which pod is scraped twice; empty where none is."""
-    sources: dict[str, Key] = {}
-    for sample in samples:
-        source = tuple(sorted((name, value) for name, value in sample.labels.items() if name not in _OWN_LABELS))
-        known = sources.setdefault(sample.labels.get("pod", ""), source)
-        if known != source:
-            first, second = (", ".join(f'{name}="{value}"' for name, value in side) or "no more labels" for side in _difference(known, source))
-            remedy = "scrape it once, or choose one with metrics.prometheus.labels"
-            return f"Prometheus has two series for pod {sample.labels.get('pod', '')} ({first} and {second}): {remedy}"
-    return ""
+def _silent_router(tick: _Tick, engine: increments.Increments) -> str:
+    """Say that the router was never scraped though its engines are busy; empty where that is not so."""
+    if tick.results["router_end"] or tick.sampled()[2] or not any(sample.value > 0 for sample in tick.own(engine, tick.window.stable)):
+        return ""
+    where = f"pods {tick.window.routers} in namespace {tick.window.namespace}"
+    return f"Prometheus has no {router.TRIES} of the {where}, though the engines are busy: is the router scraped?"
 
 
-_OWN_LABELS = frozenset(
-    {"__name__", "le", "namespace", "pod", "engine", "model_name", router.LANE, router.REVISION, router.CODE, router.FLAGS}
-)
+def _lost(tick: _Tick, old: types.Cursor) -> str:
+    """Say which pods have series now but none at the last tick's end, where they had some; empty where there are none."""
+    results = tick.results
+    now = set().union(*(samples.pods(results[name]) for name in ("engine_end", "router_end", "sampled")))
+    then = set().union(*(samples.pods(results[name]) for name in ("engine_prev", "router_prev", "known_prev")))
+    lost = [pod for pod in old.pods if pod in now and pod not in then]
+    if not lost:
+        return ""
+    told = ", ".join(lost[:_TOLD]) + (f" and {len(lost) - _TOLD} more" if len(lost) > _TOLD else "")
+    since, until = (f"{moment:%H:%M:%S} UTC" for moment in (old.until, tick.until))
+    remedy = "what was counted since is left out; keep Prometheus' data on a volume, for longer than an hour"
+    return f"Prometheus no longer has the series of {told} as of {since}, when the evidence was last read; it goes on from {until}: {remedy}"
 
 
-def _difference(first: Key, second: Key) -> tuple[Key, Key]:
-    return tuple(pair for pair in first if pair not in second), tuple(pair for pair in second if pair not in first)
+def _reference(tick: _Tick) -> dict[str, types.Histogram]:
+    """The stable's latencies in the hour before the rollout began, or in its pods' whole life by then; on the first tick alone."""
+    if "reference_engine_end" not in tick.results:
+        return {}
+    hour, life = _before(tick, "hour"), _before(tick, "life")
+    return hour if _requests(hour) >= LEAST_REFERENCE else life
 
 
-def _increments(start: Iterable[Sample], end: Iterable[Sample], resets: Iterable[Sample]) -> Increments:
-    """What every series counted in the window. One that was born or started again in it counts from zero: what came before its last reset is lost."""
-    before = {_key(sample): sample.value for sample in start}
-    restarted = {sample.labels.get("pod", "") for sample in resets if sample.value > 0}
-    increments: Increments = []
-    for sample in end:
-        known = before.get(_key(sample), 0.0)
-        again = sample.labels.get("pod", "") in restarted or sample.value < known
-        increments.append((sample.labels, sample.value if again else sample.value - known))
-    return increments
-
-
-def _key(sample: Sample) -> Key:
-    return tuple(sorted(sample.labels.items()))
-
-
-def _histograms(increments: Increments, metrics: Mapping[str, str], per_second: float) -> dict[str, types.Histogram]:
-    """One histogram per metric of ours, summed over pods. Of two names for one metric the first that is there counts."""
+def _before(tick: _Tick, span: str) -> dict[str, types.Histogram]:
     found: dict[str, types.Histogram] = {}
-    for name, metric in metrics.items():
-        groups = list(_groups(increments, f"{name}_bucket"))
-        if groups and metric not in found:
-            found[metric] = _sum(groups, per_second)
+    for source, metrics, per_second in (("engine", queries.ENGINE_METRICS, 1.0), ("router", queries.ROUTER_METRICS, 1000.0)):
+        start = tick.results[f"reference_{source}_start"] if span == "hour" else ()
+        found |= increments.histograms(increments.between(start, tick.results[f"reference_{source}_end"]), metrics, per_second)
     return found
 
 
-def _groups(increments: Increments, name: str) -> Iterator[dict[float, float]]:
-    """The buckets of each histogram of this name."""
-    series: dict[Key, dict[float, float]] = {}
-    for labels, value in increments:
-        if labels.get("__name__") == name and "le" in labels:
-            rest = tuple(sorted(pair for pair in labels.items() if pair[0] != "le"))
-            series.setdefault(rest, {})[float(labels["le"])] = value
-    yield from series.values()
-
-
-def _sum(groups: Sequence[Mapping[float, float]], per_second: float) -> types.Histogram:
-    """Sum over the edges that all have; counts never fall from edge to edge."""
-    edges = sorted(set.intersection(*(set(group) for group in groups)) | {math.inf})
-    counts: list[float] = []
-    for edge in edges:
-        counts.append(max(sum(group.get(edge, 0.0) for group in groups), counts[-1] if counts else 0.0))
-    return types.Histogram(tuple(edge / per_second for edge in edges), tuple(counts))
+def _requests(found: Mapping[str, types.Histogram]) -> float:
+    """Requests behind the histograms; ITL counts tokens."""
+    return max((histograms.total(histogram) for metric, histogram in found.items() if metric != "itl"), default=0.0)

@@ -1,4 +1,4 @@
-"""The judge's PromQL: named queries of cumulative counts at a window's two ends, rendered strictly.
+"""The judge's PromQL: named queries of cumulative counts at both ends of a tick, rendered strictly.
 
 Nothing but the labels `namespace` and `pod` is asked of a Prometheus set-up. All arithmetic happens on the counts here, since
 `increase` extrapolates and starts a series at its first sample, though Envoy's counters are born with their first request.
@@ -6,12 +6,12 @@ Nothing but the labels `namespace` and `pod` is asked of a Prometheus set-up. Al
 
 import dataclasses
 import datetime
-import math
 import re
 from collections.abc import Mapping
 
 from .. import errors, names
 from ..routing import metrics as router
+from . import types
 
 ENGINE_METRICS: Mapping[str, str] = {
     "vllm:time_to_first_token_seconds": "ttft",
@@ -22,40 +22,54 @@ ENGINE_METRICS: Mapping[str, str] = {
     "vllm:e2e_request_latency_seconds": "e2e",
 }
 ROUTER_METRICS: Mapping[str, str] = {router.TTFT: "router_ttft", router.DURATION: "router_duration"}
-FIRST_TOKENS = "vllm:time_to_first_token_seconds_count"   # zero from the engine's start on: tells resets and whether a pod is scraped
 
-LOOKBACK = 3600     # seconds before the window in which a series' last sample is its start; an outage there is no birth
-LEAST_END = 300     # seconds before the window's end in which a pod's last sample counts, however short the window is
+# What explains a tick. Of two names the second is that before vLLM 0.9.2, gone by 0.12.
+PREFIX_QUERIES = ("vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total")
+PREFIX_HITS = ("vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total")
+PREEMPTIONS, GENERATED, FINISHED = "vllm:num_preemptions_total", "vllm:generation_tokens_total", "vllm:request_success_total"
+RUNNING, WAITING = "vllm:num_requests_running", "vllm:num_requests_waiting"
+KV_USE = ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")
+GPU_BUSY, GPU_USED, GPU_FREE = "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE"     # dcgm-exporter's: percent, MiB, MiB
+
+# Always there once a pod is up: they tell whether it is scraped, and its restarts.
+FIRST_TOKENS = "vllm:time_to_first_token_seconds_count"
+UPTIME = "envoy_server_uptime"
+
+LOOKBACK = 3600     # seconds before the tick in which a series' last sample is its start; an outage there is no birth
+LEAST_END = 300     # seconds before the tick's end in which a pod's last sample counts, however short the tick is
+RATE_OVER = 3600    # seconds over which a lane's rate is taken
+SETTLE = 2          # seconds that a tick ends before Prometheus' now: a scrape begun before is stored by then, so the next tick starts from the same samples
 
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
 @dataclasses.dataclass(frozen=True)
 class Query:
-    """One instant query: what is asked, and as of when (Unix seconds)."""
+    """One instant query: what is asked, and as of when (Unix seconds; None: Prometheus' own now). A gauge may be NaN: not measured."""
 
     name: str
     text: str
-    time: float
+    time: float | None
+    gauge: bool = False
+
+
+CLOCK = Query("clock", "vector(time())", None)
+"""Asked before all others, which are as of one instant by the answer: the tick is in the clock of Prometheus."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Window:
-    """One lane's two revisions between two moments, and the extra matchers of the metrics store."""
+    """One lane's two revisions since the last tick, and the extra matchers of the metrics store."""
 
     service: str
     namespace: str
     lane: str
-    stable: str
+    stable: str                                     # what the canary is compared with
     canary: str
-    since: datetime.datetime
-    until: datetime.datetime
+    cursor: types.Cursor | None = None              # None: the first tick
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
-
-    @property
-    def seconds(self) -> int:
-        """Its length, rounded up; at least one."""
-        return max(math.ceil((self.until - self.since).total_seconds()), 1)
+    began: datetime.datetime | None = None          # when the rollout started
+    reference: str = ""                             # revision whose latencies before that are the reference; empty: `stable`
 
     def pods(self, revision: str) -> str:
         """Pattern of the names of a revision's pods: those of a Deployment's only ReplicaSets."""
@@ -67,40 +81,103 @@ class Window:
         return _pods_of(names.router(self.service))
 
 
-def queries(window: Window) -> tuple[Query, ...]:
-    """Return what to ask; Refused where an extra label is no label name."""
-    engine, routers = _engine(window), _router(window)
-    end, start = window.until.timestamp(), window.since.timestamp()
-    tail = max(window.seconds, LEAST_END)
-    first_tokens = _selector(FIRST_TOKENS, window, window.pods(window.stable), window.pods(window.canary))
-    tries = _selector(router.TRIES, window, window.routers, lane=True)
+def queries(window: Window, until: datetime.datetime) -> tuple[Query, ...]:
+    """Return what to ask of the tick that ends at `until`; Refused where an extra label is no label name."""
+    cursor, end = window.cursor, until.timestamp()
+    length = round((end - cursor.until.timestamp()) * 1000) if cursor else 0
+    tail = max(length, LEAST_END * 1000)
     return (
-        Query("engine_start", f"last_over_time({engine}[{LOOKBACK}s])", start),
-        Query("engine_end", f"last_over_time({engine}[{tail}s])", end),
-        Query("engine_resets", f"sum by (pod) (resets({first_tokens}[{window.seconds}s]))", end),
-        Query("engine_seen", f"max by (pod) (timestamp({first_tokens}))", end),
-        Query("router_start", f"last_over_time({routers}[{LOOKBACK}s])", start),
-        Query("router_end", f"last_over_time({routers}[{tail}s])", end),
-        Query("router_resets", f"sum by (pod) (resets({tries}[{window.seconds}s]))", end),
+        Query("engine_end", f"last_over_time({_engine(window)}[{tail}ms])", end),
+        Query("router_end", f"last_over_time({_router(window)}[{tail}ms])", end),
+        Query("router_live", _live(window), end),
+        Query("sampled", f"max by (pod) (timestamp({_presence(window)}))", end),
+        Query("gauges", _gauges(window), end, gauge=True),
+        Query("gpus", _gpus(window), end, gauge=True),
+        *(_previous(window, cursor, end, length) if cursor else _reference(window)),
     )
 
 
+def rate(service: str, namespace: str, lane: str, labels: Mapping[str, str]) -> Query:
+    """What asks for a lane's requests per second over the last hour, or since its first sample where that is younger; at least a minute."""
+    window = Window(service, namespace, lane, "", "", labels=labels)
+    tries = _selector(router.TRIES, window, window.routers, lane=True)
+    first = f"min(min_over_time(timestamp({tries})[{RATE_OVER}s:60s]))"
+    return Query("rate", f"sum(increase({tries}[{RATE_OVER}s])) / clamp_min(time() - {first}, 60)", None)
+
+
+def _previous(window: Window, cursor: types.Cursor, end: float, length: int) -> tuple[Query, ...]:
+    """What was there at the last tick's end."""
+    start, back, presence = cursor.until.timestamp(), LOOKBACK * 1000, _presence(window)
+    return (
+        Query("engine_prev", f"last_over_time({_engine(window)}[{back}ms])", start),
+        Query("router_prev", f"last_over_time({_router(window)}[{back}ms])", start),
+        Query("known_prev", f"max by (pod) (last_over_time({presence}[{back}ms]))", start),
+        Query("resets_prev", f"sum by (pod) (resets({presence}[{back}ms]))", start),
+        Query("resets_end", f"sum by (pod) (resets({presence}[{back + length}ms]))", end),
+    )
+
+
+def _reference(window: Window) -> tuple[Query, ...]:
+    """The latencies of the stable when the rollout began, and an hour before."""
+    if window.began is None:
+        return ()
+    end, back = window.began.timestamp(), LOOKBACK * 1000
+    revision = window.reference or window.stable
+    selectors = (
+        ("engine", _selector(_buckets(ENGINE_METRICS), window, window.pods(revision))),
+        ("router", _selector(_buckets(ROUTER_METRICS), window, window.routers, lane=True, revisions=(revision,))),
+    )
+    instants = (("start", end - LOOKBACK), ("end", end))
+    return tuple(Query(f"reference_{name}_{at}", f"last_over_time({text}[{back}ms])", time) for name, text in selectors for at, time in instants)
+
+
 def _engine(window: Window) -> str:
-    buckets = "|".join(f"{name}_bucket" for name in ENGINE_METRICS)
-    return _selector(buckets, window, window.pods(window.stable), window.pods(window.canary))
+    counters = (*PREFIX_QUERIES, *PREFIX_HITS, PREEMPTIONS, GENERATED, FINISHED)
+    return _selector("|".join((_buckets(ENGINE_METRICS), *counters)), window, *_both(window))
 
 
 def _router(window: Window) -> str:
-    buckets = "|".join(f"{name}_bucket" for name in ROUTER_METRICS)
-    return _selector(f"{router.TRIES}|{router.FAILURES}|{buckets}", window, window.routers, lane=True)
+    """`requests` also with the revision that Envoy writes where the answer was its own: none."""
+    counters = (router.TRIES, router.FAILURES, router.REQUESTS)
+    return _selector("|".join((*counters, _buckets(ROUTER_METRICS))), window, window.routers, lane=True, revisions=(window.stable, window.canary, "-", ""))
 
 
-def _selector(metric: str, window: Window, *pods: str, lane: bool = False) -> str:
-    """A series selector; `metric` may be alternatives. A router's series are the lane's own only."""
+def _live(window: Window) -> str:
+    counters = (router.TRIES, router.FAILURES, router.REQUESTS, *(f"{name}_count" for name in ROUTER_METRICS))
+    return _selector("|".join(counters), window, window.routers, lane=True, revisions=(window.stable, window.canary, "-", ""))
+
+
+def _presence(window: Window) -> str:
+    """Of every pod what is there from its start on; a router's tries beside, for a set-up that keeps Fairlane's metrics alone."""
+    return _selector("|".join((FIRST_TOKENS, UPTIME, router.TRIES)), window, *_both(window), window.routers)
+
+
+def _gauges(window: Window) -> str:
+    return _selector("|".join((RUNNING, WAITING, *KV_USE)), window, *_both(window))
+
+
+def _gpus(window: Window) -> str:
+    """dcgm-exporter's, by the pod that has the GPU: in `pod`, or in `exported_pod` where a scrape job writes the exporter's own into `pod`."""
+    metric = "|".join((GPU_BUSY, GPU_USED, GPU_FREE))
+    return " or ".join(_selector(metric, window, *_both(window), prefix=prefix) for prefix in ("", "exported_"))
+
+
+def _both(window: Window) -> tuple[str, str]:
+    return window.pods(window.stable), window.pods(window.canary)
+
+
+def _buckets(metrics: Mapping[str, str]) -> str:
+    return "|".join(f"{name}_bucket" for name in metrics)
+
+
+def _selector(metric: str, window: Window, *pods: str, lane: bool = False, revisions: tuple[str, ...] = (), prefix: str = "") -> str:
+    """A series selector; `metric` may be alternatives. With `lane` a router's series of that lane alone, and of these revisions where some are given."""
     matchers = [f'__name__=~"{metric}"'] if "|" in metric else [f'__name__="{metric}"']
-    matchers += [f'namespace="{_quoted(window.namespace)}"', f'pod=~"{"|".join(_quoted(pattern) for pattern in pods)}"']
+    matchers += [f'{prefix}namespace="{_quoted(window.namespace)}"', f'{prefix}pod=~"{"|".join(_quoted(pattern) for pattern in pods)}"']
     if lane:
-        matchers += [f'{router.LANE}="{_quoted(window.lane)}"', f'{router.REVISION}=~"{window.stable}|{window.canary}"']
+        matchers.append(f'{router.LANE}="{_quoted(window.lane)}"')
+    if revisions:
+        matchers.append(f'{router.REVISION}=~"{"|".join(revisions)}"')
     return "{" + ",".join(matchers + _extra(window.labels)) + "}"
 
 

@@ -59,8 +59,9 @@ class Cursor:
     """Where the next tick begins, in the clock of Prometheus, and what had been seen by then."""
 
     until: datetime.datetime
-    pods: tuple[str, ...] = ()        # engine and router pods with series at `until`, sorted
+    pods: tuple[str, ...] = ()        # engine and router pods that had series by `until`, sorted
     sampled: tuple[float, float, float] = (0.0, 0.0, 0.0)    # newest sample (Unix seconds) of the stable's engines, the canary's, the routers
+    began: datetime.datetime | None = None                   # `until` of the first tick: a pod created later counts from zero
 
 
 @dataclasses.dataclass(frozen=True)
