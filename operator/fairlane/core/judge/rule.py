@@ -1,167 +1,162 @@
-"""The first rule: no Pass; Fail once enough requests show harm with 99 % confidence, by Wilson bounds on counts.
+"""The judge: an anytime-valid comparison of the canary with the stable beside it, on counts of slow and failed requests since the step began.
 
-Its bounds hold for independent requests looked at once; here they are looked at every tick. In simulation (10 % weight, 1 % of the requests slow)
-1 of 150 healthy canaries failed within 5 minutes at 20 requests/s, none at 2; with slow requests in bursts of four, 9 of 150 within 10 minutes.
-A fifth of the canary's requests slow was seen after 23 of them (median).
+Fail while the evidence of harm reaches steps / falseRollbackRate; Pass once no key's evidence of the contrary is short of 1 / 0.05, after half the step.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator
+import math
 
-from ...api import base, status
-from ...api import spec as specs
-from . import histograms, records, shares, types
+from ...api import status
+from .. import clock
+from . import absorb, hangs, memory, records, shares, types, weigh
 
-MIN_CANARY_REQUESTS = 20
-P99 = 0.01
+RESTART_EVERY = 300.0       # seconds from one restart of the evidence to the next: late harm is not paid for with the good numbers before it
+RESTARTS = 11               # kept beside the start, the newest
+LEAST_CANARY = 20           # canary requests that a Pass needs
+LEAST_TIME = 0.5            # of the step that a Pass needs
+LOAD_RATIOS = (0.5, 2.0)    # the canary's requests per replica over the stable's, within which a Pass is one
+WARM_STABLE = 0.2           # prefix hit rate of the stable from which a cold canary is told
+COLD = 0.5                  # of the stable's hit rate: a canary below it is cold
+COLD_TIME = 0.25            # of the step that a cold canary gets at most
+COLD_SECONDS = 300.0        # and in seconds
 
 OBJECTIVE_MISSED = "ObjectiveMissed"    # Fail: the canary misses an objective that the stable keeps
 ERRORS_WORSE = "ErrorsWorse"            # Fail: the canary fails more often than the stable
-TAIL_WORSE = "TailWorse"                # Fail: more of the canary's requests lie beyond the stable's p99
+TAIL_WORSE = "TailWorse"                # Fail: more of the canary's requests are slow than of the stable's
+HANGS = "Hangs"                         # Fail: the canary has requests at work and completes hardly any
+PASSED = "Passed"                       # Pass: the canary is no worse in every metric
 TOO_FEW = "TooFewRequests"              # Insufficient: not enough canary or no stable requests yet
+CACHE_COLD = "CacheCold"                # Insufficient: the canary's prefix cache is cold, its latencies get time
 BOTH_BAD = "BothBad"                    # Insufficient: both sides miss an objective
-NO_HARM = "NoHarmSeen"                  # Insufficient: enough requests, no harm shown; this rule never says Pass
+NO_HARM = "NoHarmSeen"                  # Insufficient: no harm shown, and not enough for a Pass
 NO_SERIES = "NoSeries"                  # Unavailable: requests, but no vLLM latencies of a side
+NO_TRAFFIC = "NoTraffic"                # Unavailable: the canary does not get the requests that the routers should send
 
 
-@dataclasses.dataclass(frozen=True)
-class _Case:
-    """What every check looks at."""
-
-    evidence: types.Evidence
-    objectives: specs.Objectives
-    tolerance: float
-    latencies: bool
-
-    @property
-    def errors(self) -> tuple[shares.Share, shares.Share]:
-        """What failed of the stable's and of the canary's requests."""
-        return shares.of_errors(self.evidence.stable), shares.of_errors(self.evidence.canary)
-
-    def over(self, metric: str, edge: float) -> tuple[shares.Share, shares.Share]:
-        """What exceeded an edge of the stable's and of the canary's requests."""
-        return shares.over(self.evidence.stable, metric, edge), shares.over(self.evidence.canary, metric, edge)
-
-    def both(self, metric: str) -> bool:
-        """Whether both sides have this metric's histogram."""
-        return metric in self.evidence.stable.histograms and metric in self.evidence.canary.histograms
-
-
-def judge(evidence: types.Evidence | types.Unavailable, lane: specs.Lane, analysis: specs.Analysis, latencies: bool = True) -> types.Verdict:
-    """Return the verdict on one lane's window. `latencies=False` looks at errors alone, for the warm-up."""
+def judge(evidence: types.Evidence | types.Unavailable, trial: types.Trial) -> types.Verdict:
+    """Return the verdict on one lane's canary after one more tick."""
+    known = memory.read(trial.state)
     if isinstance(evidence, types.Unavailable):
-        return types.Verdict(status.Outcome.UNAVAILABLE, evidence.reason, evidence.message)
-    case = _Case(evidence, lane.objectives, float(analysis.tolerance), latencies)
-    if few := _too_few(evidence):
-        return types.Verdict(status.Outcome.INSUFFICIENT, TOO_FEW, few, records.record(evidence))
-    for check in _CHECKS:
-        for finding in check(case):
-            return _fail(evidence, finding)
-    return _no_harm(case)
+        return _unavailable(evidence, known, trial)
+    if known is None or not _same(known, evidence):
+        return _said(absorb.begun(evidence), trial, evidence)
+    return _said(absorb.absorbed(known, evidence, trial) if evidence.fresh else known, trial, evidence)
 
 
-def _too_few(evidence: types.Evidence) -> str:
-    """Say why the requests are too few to decide; empty where they are not."""
-    if evidence.canary.requests < MIN_CANARY_REQUESTS:
-        counts = f"{evidence.canary.requests:.0f} of {MIN_CANARY_REQUESTS} canary requests are in ({evidence.stable.requests:.0f} of the stable)"
-        return f"{counts}; nothing is decided before"
-    if evidence.stable.requests <= 0:
-        return f"{evidence.canary.requests:.0f} canary requests are in, but none of the stable to compare with"
-    return ""
+def _same(known: memory.Memory, evidence: types.Evidence) -> bool:
+    """Whether the memory is of these two revisions."""
+    return (known.stable.revision, known.canary.revision) == (evidence.stable.revision, evidence.canary.revision)
 
 
-def _error_objective(case: _Case) -> Iterator[records.Finding]:
-    """Does the canary alone fail more often than the lane's objective allows?"""
-    if case.objectives.error_rate is not None:
-        stable, canary = case.errors
-        yield from _objective("errors", None, stable, canary, float(case.objectives.error_rate))
+def _unavailable(missing: types.Unavailable, known: memory.Memory | None, trial: types.Trial) -> types.Verdict:
+    """Keep what is known; what was lost is not counted. A Fail stands."""
+    if known is not None and missing.cursor is not None:
+        known = dataclasses.replace(known, cursor=missing.cursor)
+    state = known.text() if known else trial.state
+    if known is not None and known.failed:
+        found = weigh.weighed(known, trial.analysis, _log_threshold(trial))
+        record = records.record(known, known.failed, found.slowest.log_e, trial)
+        return types.Verdict(status.Outcome.FAIL, known.failed.reason, known.failed.message, record, state)
+    return types.Verdict(status.Outcome.UNAVAILABLE, missing.reason, missing.message, state=state)
 
 
-def _latency_objectives(case: _Case) -> Iterator[records.Finding]:
-    """Does the canary alone exceed a latency objective in more than 1 % of its requests?"""
-    for metric, edge in _objective_edges(case):
-        stable, canary = case.over(metric, edge)
-        yield from _objective(metric, edge, stable, canary, P99)
+def _said(known: memory.Memory, trial: types.Trial, evidence: types.Evidence) -> types.Verdict:
+    """Weigh, decide, and say what to keep. Harm wins over silence, silence over a Pass."""
+    cold = _cold(known, trial)
+    if cold:
+        known = known.restarted(*shares.TAILS)
+    found = weigh.weighed(known, trial.analysis, _log_threshold(trial))
+    strongest = records.finding(known, found.worst, found.log_e, _fail_reason(found.worst), trial)
+    failed = known.failed or _failed(known, strongest, trial)
+    record = records.record(known, failed or strongest, found.slowest.log_e, trial)
+    outcome, reason, message = (
+        (status.Outcome.FAIL, failed.reason, failed.message) if failed
+        else _silent(known, trial, evidence) or _undecided(known, trial, found, record, cold)
+    )
+    kept = _with_restart(dataclasses.replace(known, failed=failed)) if evidence.fresh else dataclasses.replace(known, failed=failed)
+    return types.Verdict(outcome, reason, message, record, kept.text())
 
 
-def _errors_worse(case: _Case) -> Iterator[records.Finding]:
-    """Does the canary fail more often than the stable?"""
-    stable, canary = case.errors
-    yield from _relative(ERRORS_WORSE, "errors", None, stable, canary, case.tolerance)
+def _log_threshold(trial: types.Trial) -> float:
+    return math.log(trial.steps / float(trial.analysis.false_rollback_rate))
 
 
-def _tails_worse(case: _Case) -> Iterator[records.Finding]:
-    """Do more of the canary's requests lie beyond the edge of the stable's p99?"""
-    for metric in shares.TAILS if case.latencies else ():
-        if not case.both(metric):
-            continue
-        edge = histograms.tail_edge(case.evidence.stable.histograms[metric], P99)
-        if edge is not None and _has_edge(case, metric, edge):
-            stable, canary = case.over(metric, edge)
-            yield from _relative(TAIL_WORSE, metric, edge, stable, canary, case.tolerance)
+def _fail_reason(worst: weigh.Part) -> str:
+    if worst.objective:
+        return OBJECTIVE_MISSED
+    return ERRORS_WORSE if worst.metric == "errors" else TAIL_WORSE
 
 
-_CHECKS: tuple[Callable[[_Case], Iterator[records.Finding]], ...] = (_error_objective, _errors_worse, _latency_objectives, _tails_worse)
+def _failed(known: memory.Memory, strongest: memory.Finding, trial: types.Trial) -> memory.Finding | None:
+    """Return the harm that is shown; None where it is not."""
+    if strongest.log_e >= _log_threshold(trial):
+        return strongest
+    return hangs.hang(known, trial, _log_threshold(trial))
 
 
-def _objective(metric: str, edge: float | None, stable: shares.Share, canary: shares.Share, allowed: float) -> Iterator[records.Finding]:
-    if canary.lower > allowed >= stable.lower:
-        rule = f"99 % lower bound of the canary's share above the objective's {allowed:g}, the stable's not"
-        yield records.Finding(OBJECTIVE_MISSED, metric, edge, stable, canary, stable.lower, allowed, rule)
+def _silent(known: memory.Memory, trial: types.Trial, evidence: types.Evidence) -> tuple[status.Outcome, str, str] | None:
+    """Say what is not measured or does not arrive; None where all is."""
+    unseen = [name for name, scraped in zip(("stable", "canary"), evidence.latencies, strict=True) if not scraped]
+    if trial.latencies and unseen:
+        message = f"no vLLM latencies of the {' and the '.join(unseen)}'s pods in Prometheus lately: are the engine pods scraped?"
+        return status.Outcome.UNAVAILABLE, NO_SERIES, message
+    if starved := hangs.starved(known, trial, _log_threshold(trial)):
+        return status.Outcome.UNAVAILABLE, NO_TRAFFIC, starved
+    return None
 
 
-def _relative(reason: str, metric: str, edge: float | None, stable: shares.Share, canary: shares.Share, tolerance: float) -> Iterator[records.Finding]:
-    allowed = stable.upper + tolerance
-    if canary.lower > allowed:
-        rule = f"99 % lower bound of the canary's share above the stable's upper bound + {tolerance:g}"
-        yield records.Finding(reason, metric, edge, stable, canary, stable.upper, allowed, rule)
+def _undecided(
+    known: memory.Memory, trial: types.Trial, found: weigh.Weighed, record: status.EvidenceRecord, cold: str
+) -> tuple[status.Outcome, str, str]:
+    """Pass, or say what is missing for one."""
+    if cold:
+        return status.Outcome.INSUFFICIENT, CACHE_COLD, cold
+    if few := _too_few(known):
+        return status.Outcome.INSUFFICIENT, TOO_FEW, few
+    message = records.summary(record, found.slowest)
+    if _shown(known, trial, found):
+        low, high = LOAD_RATIOS
+        if low <= records.load_ratio(known) <= high:
+            return status.Outcome.PASS, PASSED, records.passed(record, found.slowest, trial.analysis)
+        withheld = f"no Pass while the canary's requests per replica are {record.load_ratio} of the stable's (from {low:g} to {high:g} they compare)"
+        return status.Outcome.INSUFFICIENT, NO_HARM, f"{message}; {withheld}"
+    if found.missed:
+        missed = " and ".join(shares.NAMES[metric] for metric in found.missed)
+        return status.Outcome.INSUFFICIENT, BOTH_BAD, f"{missed}: both sides miss the objective, so it is not the canary's fault; {message}"
+    return status.Outcome.INSUFFICIENT, NO_HARM, message
 
 
-def _objective_edges(case: _Case) -> Iterator[tuple[str, float]]:
-    """Each latency that an objective bounds, with the edge at or next above the objective."""
-    limits = (("ttft", case.objectives.ttft_p99), ("router_ttft", case.objectives.ttft_p99), ("itl", case.objectives.itl_p99))
-    for metric, limit in limits:
-        if limit is None or not case.latencies or not case.both(metric):
-            continue
-        edge = histograms.edge_above(case.evidence.stable.histograms[metric], base.seconds(limit))
-        if edge is not None and _has_edge(case, metric, edge):
-            yield metric, edge
+def _shown(known: memory.Memory, trial: types.Trial, found: weigh.Weighed) -> bool:
+    """Whether every metric shows that the canary is no worse, after half the step."""
+    enough = found.slowest.log_e >= math.log(1 / records.PASS_BETA) and trial.elapsed >= LEAST_TIME * trial.duration
+    return enough and trial.latencies and bool(weigh.latencies(known))
 
 
-def _has_edge(case: _Case, metric: str, edge: float) -> bool:
-    return histograms.shared(case.evidence.stable.histograms[metric], case.evidence.canary.histograms[metric], edge)
+def _too_few(known: memory.Memory) -> str:
+    """Say that the requests are too few for a Pass; empty where they are not."""
+    stable, canary = known.stable.requests, known.canary.requests
+    if canary < LEAST_CANARY:
+        return f"{canary:.0f} of {LEAST_CANARY} canary requests are in ({stable:.0f} of the stable): no harm seen, and too few for more"
+    return "" if stable > 0 else f"{canary:.0f} canary requests are in, but none of the stable to compare with"
 
 
-def _fail(evidence: types.Evidence, finding: records.Finding) -> types.Verdict:
-    return types.Verdict(status.Outcome.FAIL, finding.reason, finding.sentence, records.record(evidence, finding))
+def _cold(known: memory.Memory, trial: types.Trial) -> str:
+    """Say that the canary's prefix cache is colder than the stable's, and until when it gets time; empty where it does not."""
+    most = min(COLD_TIME * trial.duration, COLD_SECONDS)
+    stable, canary = known.stable.hit_rate, known.canary.hit_rate
+    if not trial.latencies or trial.elapsed >= most or known.canary.requests < LEAST_CANARY or stable is None or canary is None:
+        return ""
+    if stable < WARM_STABLE or canary >= COLD * stable:
+        return ""
+    rates = f"the canary found {shares.percent(canary)} of its prompt tokens in the prefix cache, the stable {shares.percent(stable)}"
+    return f"{rates}: latencies count once it is warm, at the latest {clock.short(most)} into the step; errors and hangs count now"
 
 
-def _no_harm(case: _Case) -> types.Verdict:
-    """No check fired: say whether it could have, and whether both sides are bad."""
-    evidence = case.evidence
-    record = records.record(evidence)
-    silent = [name for name, side in (("stable", evidence.stable), ("canary", evidence.canary)) if "ttft" not in side.histograms]
-    if case.latencies and silent:
-        message = f"no vLLM latencies of the {' and the '.join(silent)}'s pods in Prometheus, though the router counts requests: are the engine pods scraped?"
-        return types.Verdict(status.Outcome.UNAVAILABLE, NO_SERIES, message, record)
-    if both := _both_bad(case):
-        return types.Verdict(status.Outcome.INSUFFICIENT, BOTH_BAD, both, record)
-    return types.Verdict(status.Outcome.INSUFFICIENT, NO_HARM, records.summary(record), record)
-
-
-def _both_bad(case: _Case) -> str:
-    """Say which objective both sides miss; empty where there is none."""
-    for metric, edge in _objective_edges(case):
-        stable, canary = case.over(metric, edge)
-        if min(stable.lower, canary.lower) > P99:
-            return _shared_miss(metric, stable, canary, f"took longer than {shares.seconds(edge)}")
-    stable, canary = case.errors
-    allowed = case.objectives.error_rate
-    if allowed is not None and min(stable.lower, canary.lower) > float(allowed):
-        return _shared_miss("errors", stable, canary, "failed")
-    return ""
-
-
-def _shared_miss(metric: str, stable: shares.Share, canary: shares.Share, verb: str) -> str:
-    both = f"{shares.percent(canary.value)} of the canary's requests and {shares.percent(stable.value)} of the stable's {verb}"
-    return f"{shares.NAMES[metric]}: {both}: both miss the objective, so it is not the canary's fault"
+def _with_restart(known: memory.Memory) -> memory.Memory:
+    """Keep the counts as they are now, five minutes after the last time."""
+    last = known.snapshots[-1] if known.snapshots else memory.Snapshot(0, 0.0, {})
+    if known.seconds - last.seconds < RESTART_EVERY:
+        return known
+    counts = {metric: known.counts(metric) for metric in ("errors", *weigh.latencies(known))}
+    snapshot = memory.Snapshot(last.number + 1, known.seconds, counts)
+    return dataclasses.replace(known, snapshots=(*known.snapshots, snapshot)[-RESTARTS:])
