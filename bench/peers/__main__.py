@@ -1,0 +1,58 @@
+"""`python -m bench.peers [trial …]`: the trials, each with its A/A twin, on the local cluster; then the table in docs/judge.md."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from e2e.cluster import Cluster, ClusterError
+from e2e.scenarios import install
+from e2e.scenarios.space import Space
+
+from . import controllers, play, results, trials
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Exit 1 where Fairlane missed a bad change or took back a harmless one."""
+    names = [trial.name for trial in trials.TRIALS]
+    if unknown := set(arguments) - set(names):
+        print(f"no trial {', '.join(sorted(unknown))}: choose of {', '.join(names)}", file=sys.stderr)
+        return 2
+    chosen = [trial for trial in trials.TRIALS if not arguments or trial.name in arguments]
+    try:
+        with Cluster.running() as cluster:
+            if not cluster.pod_reachable:
+                raise ClusterError("the peers are built here and mounted from this machine: they need the local cluster, without KUBECONFIG")
+            install.operator(cluster)
+            rows = measured(cluster, chosen)
+    except (ClusterError, AssertionError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    results.main()
+    return 0 if all((row["result"] == "RolledBack") == (row["kind"] == "change") for row in rows) else 1
+
+
+def measured(cluster: Cluster, chosen: Sequence[trials.Trial], kinds: Sequence[str] = ("change", "a/a")) -> list[results.Row]:
+    """Run them one after the other; each row is kept at once."""
+    rows: list[results.Row] = []
+    space = Space(cluster, trials.NAMESPACE, trials.SERVICE)
+    with controllers.installed(cluster):
+        cluster.kubectl("create", "namespace", space.namespace)
+        try:
+            space.kubectl("apply", "-f", "-", text=trials.faulty_text())
+            for trial in chosen:
+                for kind in kinds:
+                    print(f"{trial.name}, {kind}: {trial.exposure}", flush=True)
+                    row = play.play(cluster, space, trial, kind)
+                    play.keep_row(row)
+                    rows.append(row)
+                    print("  " + "; ".join(f"{judge}: {said['seconds']} s, {said['requests']} requests" for judge, said in row["judges"].items()), flush=True)
+        finally:
+            space.leave()
+    return rows
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,139 @@
+"""The trials: what is changed, under which load, at which weight. One service on two cores carries them all, one after the other."""
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from e2e.scenarios import manifests, prompts, traffic, vllm
+
+NAMESPACE = "fairlane-peers"
+SERVICE, LANE = "assistant", "chat"
+LOAD_SECONDS = 45          # of load before the change: the stable's usual day
+WARMUP = {"requests": 4, "duration": "20s"}
+FAULTY = Path(__file__).with_name("faulty.py")
+_FAULTY_MOUNT = "/opt/faulty"
+
+# A long prompt takes at most 128 tokens of a step, so that short ones pass beside it
+_SCHEDULER = {"maxModelLen": 8192, "maxNumSeqs": 8, "maxNumBatchedTokens": 512}
+_FLAGS = {"long-prefill-token-threshold": 128}
+
+Manifest = dict[str, Any]
+Change = Callable[[Manifest], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """One change and its exposure; its A/A trial has the same exposure and no change."""
+
+    name: str
+    what: str                              # the change, for the table
+    change: Change
+    weight: int = 10                       # percent
+    minutes: int = 5                       # of the step
+    rate: float = 1.15                     # chats a second; two cores carry no more of these beside a canary
+    chat: Callable[[int], traffic.Prompt] = vllm.question
+    paced: bool = True                     # at even intervals; else a Poisson stream
+    strays: float = 0.0                    # long prompts a second in the same lane
+    together: int = 32
+
+    @property
+    def exposure(self) -> str:
+        """What it shares with its A/A trial."""
+        strays = f", {self.strays:g} long prompts a second" if self.strays else ""
+        return f"{self.weight} % for {self.minutes} min, {self.rate:g} chats a second{strays}"
+
+
+def base(image: str, model_uri: str, pod: Mapping[str, Any], trial: Trial) -> Manifest:
+    """The service as it is between two trials, with the steps of the next one."""
+    lane = manifests.lane(LANE, scheduler=dict(_SCHEDULER), flags=dict(_FLAGS), timeouts={"idle": "60s"})
+    step = (trial.weight, f"{trial.minutes}m")
+    manifest = manifests.service(image, lane, name=SERVICE, rollout=manifests.rollout(
+        step, warmup=WARMUP, failSafeAfter="60s", analysis={"interval": "5s", "minRequests": 20},
+        onInsufficient="Hold",             # a change that was not found out is taken back by hand, never promoted
+    ))
+    manifest["spec"]["model"]["uri"] = model_uri
+    manifest["spec"]["engine"] |= {"flags": dict(vllm.FLAGS), "pod": _with_faulty(pod)}
+    return manifest
+
+
+def changed(manifest: Mapping[str, Any], trial: Trial) -> Manifest:
+    """The service with the trial's change."""
+    result = copy.deepcopy(dict(manifest))
+    trial.change(result)
+    return result
+
+
+def faulty_text() -> str:
+    """The ConfigMap with the middleware, mounted in every engine, so that only a flag switches it on."""
+    return json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "faulty"}, "data": {FAULTY.name: FAULTY.read_text()}})
+
+
+def stray(number: int) -> traffic.Prompt:
+    """About 2,000 tokens, none like the one before: nothing of it is in the prefix cache."""
+    content = f"Document {number}. {prompts.text(2500)}"
+    return traffic.Prompt("stray", traffic.chat(content, tokens=4))
+
+
+def _longer(number: int) -> traffic.Prompt:
+    """A chat whose answer takes long enough that others come meanwhile."""
+    return traffic.Prompt("chat", {**_body(vllm.question(number)), "max_tokens": 12, "ignore_eos": True})
+
+
+def _brief(number: int) -> traffic.Prompt:
+    """A chat so short that two cores carry more than two a second."""
+    return traffic.Prompt("chat", traffic.chat(vllm.QUESTIONS[number % len(vllm.QUESTIONS)], tokens=2))
+
+
+def _body(prompt: traffic.Prompt) -> dict[str, Any]:
+    assert not isinstance(prompt.body, bytes)
+    return dict(prompt.body)
+
+
+def _with_faulty(pod: Mapping[str, Any]) -> Manifest:
+    """The pod fragment with the middleware's module on Python's path."""
+    result = copy.deepcopy(dict(pod))
+    result["spec"]["volumes"].append({"name": "faulty", "configMap": {"name": "faulty"}})
+    engine = result["spec"]["containers"][0]
+    engine["volumeMounts"].append({"name": "faulty", "mountPath": _FAULTY_MOUNT, "readOnly": True})
+    engine["env"].append({"name": "PYTHONPATH", "value": _FAULTY_MOUNT})
+    return result
+
+
+def _lane(manifest: Manifest) -> Manifest:
+    lane: Manifest = manifest["spec"]["lanes"][0]
+    return lane
+
+
+def _small_chunks(manifest: Manifest) -> None:
+    _lane(manifest)["scheduler"]["maxNumBatchedTokens"] = 16
+
+
+def _one_sequence(manifest: Manifest) -> None:
+    _lane(manifest)["scheduler"]["maxNumSeqs"] = 1
+
+
+def _huge_chunks(manifest: Manifest) -> None:
+    _lane(manifest)["scheduler"]["maxNumBatchedTokens"] = 8192
+    _lane(manifest)["flags"] = {}
+
+
+def _half_a_core(manifest: Manifest) -> None:
+    manifest["spec"]["engine"]["pod"]["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "500m"}}
+
+
+def _errors(manifest: Manifest) -> None:
+    _lane(manifest)["flags"]["middleware"] = ["faulty.OneInFive"]
+
+
+TRIALS = (
+    Trial("batched-tokens-16", "`maxNumBatchedTokens: 16`", _small_chunks),
+    Trial("errors", "an engine that answers 500 to one request in five", _errors, rate=2.5, chat=_brief),
+    Trial("half-a-core", "the canary throttled to half a core", _half_a_core),
+    Trial("one-sequence", "`maxNumSeqs: 1`", _one_sequence, weight=50, minutes=4, rate=0.8, chat=_longer, paced=False),
+    Trial("huge-chunk", "`maxNumBatchedTokens: 8192`, no bound for one prompt's share, stray long prompts", _huge_chunks,
+          weight=50, rate=0.8, chat=_longer, paced=False, strays=0.03),
+)
