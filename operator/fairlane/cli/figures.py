@@ -70,6 +70,8 @@ def deciding(evidence: statuses.EvidenceRecord, verdict: statuses.Outcome | None
     name = shares.NAMES.get(evidence.metric, evidence.metric.capitalize())
     head = "Decided by" if verdict is statuses.Outcome.FAIL else "Closest to harm:"
     over = f" over {evidence.edge}" if evidence.edge else ""
+    if evidence.metric == "hangs":
+        over = " (who completed the requests)"
     canary, stable = _hits(evidence.canary_over, evidence.canary_total), _hits(evidence.stable_over, evidence.stable_total)
     needs = f"; e-value {evidence.e_value}, needs {evidence.threshold}" if evidence.e_value else ""
     return f"{head} {name}{over}: canary {canary}, stable {stable}{needs}"

@@ -14,6 +14,7 @@ import rich.console
 from tests.unit.cli import served
 from typer import testing
 
+from fairlane.api import generated
 from fairlane.api import status as statuses
 from fairlane.cli import failures, figures, main, telling, why
 
@@ -50,6 +51,11 @@ def test_a_rollback_is_told_as_the_golden_file_has_it() -> None:
     assert GOLDEN.read_text(encoding="utf-8") == text
 
 
+def test_the_guide_shows_what_the_command_prints() -> None:
+    guide = generated.repository() / "docs" / "how-to" / "read-a-rollback.md"
+    assert GOLDEN.read_text(encoding="utf-8").rstrip() in guide.read_text(encoding="utf-8")
+
+
 def test_no_line_is_wider_than_80_columns_even_where_the_plot_ends_in_a_label() -> None:
     wide = {"edgesMs": [1, 20000], "stable": [0, 9, 9], "canary": [0, 9, 9]}
     text = told(answer(evidence=evidence(distribution=wide | {"metric": "router_duration"}).dump()))
@@ -70,8 +76,13 @@ def test_no_line_is_wider_than_80_columns_even_where_the_plot_ends_in_a_label() 
             "Decided by Errors: canary 5 of 24 (21 %), stable 0 of 193 (0.0 %); e-value 1.2e4, needs 200", id="errors have no edge",
         ),
         pytest.param(
-            {"metric": "hangs", "edge": "", "canaryOver": 0, "canaryTotal": 0, "eValue": ""}, "Fail",
-            "Decided by Hangs: canary without requests, stable 3 of 190 (1.6 %)", id="a canary that answered nothing",
+            {"metric": "hangs", "edge": "", "canaryOver": 0, "canaryTotal": 190, "stableOver": 190, "stableTotal": 190}, "Fail",
+            "Decided by Hangs (who completed the requests): canary 0 of 190 (0.0 %), stable 190 of 190 (100 %); e-value 1.2e4, needs 200",
+            id="a canary that completes nothing",
+        ),
+        pytest.param(
+            {"canaryOver": 0, "canaryTotal": 0, "eValue": ""}, "Insufficient",
+            "Closest to harm: TTFT over 0.75 s: canary without requests, stable 3 of 190 (1.6 %)", id="a canary without requests, no e-value",
         ),
         pytest.param({"metric": ""}, "Insufficient", "", id="no metric"),
     ],
