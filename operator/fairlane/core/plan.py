@@ -13,7 +13,7 @@ from .judge import types as evidence
 from .objects import monitoring
 from .objects import router as router_objects
 from .objects import routes as routes_objects
-from .rollout import agents, analysis, children, commands, freeze, lanes, reasons, record, routes, summary, view
+from .rollout import agents, analysis, children, commands, freeze, history, lanes, reasons, routes, summary, view
 from .routing import document
 
 IDLE_SECONDS = 60.0      # nothing moves: events wake a pass, this is for those that were lost
@@ -116,7 +116,7 @@ def _status(seen: observed.Observed, decided: _Decided) -> statuses.LLMServiceSt
         conditions=conditions.build(seen.status.conditions, facts),
         lanes=moved,
         router=_router(seen, decided),
-        history=record.remembered(seen.status.history, records),
+        history=history.remembered(seen.status.history, records),
         handled_commands=commands.remembered(seen.status.handled_commands, commands.due(seen.command, seen.status.handled_commands)),
         lanes_ready=f"{sum(lane.serves for lane in facts.lanes)}/{len(facts.lanes)}",
         rollout=summary.line(moved, seen.now),

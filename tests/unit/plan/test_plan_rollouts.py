@@ -4,7 +4,8 @@ import pytest
 from tests.unit.plan import cluster, world
 
 from fairlane.api import status as statuses
-from fairlane.core import plan
+from fairlane.core import judge as judging
+from fairlane.core.judge import memory
 
 PHASE = statuses.Phase
 
@@ -153,8 +154,38 @@ def test_a_dead_stable_is_replaced_as_soon_as_the_new_revision_is_ready() -> Non
 def test_the_real_judge_rolls_back_a_canary_that_answers_with_errors() -> None:
     made = world.serving()
     wanted = world.changed(made, cluster.Quality(errors=True))
+    made.judge, made.until_of = judging.judge, lambda state: cursor.until if (cursor := memory.cursor(state)) else None
     made.until("chat", PHASE.WARMING)
-    while made.evidence()["chat"].canary.requests < 40:
-        made.cluster.tick(2)
-    lane = plan.plan(made.observe()).status.lanes[0]
-    assert (lane.phase, lane.reason, lane.weight, lane.rejected) == (PHASE.ROLLING_BACK, "ErrorsWorse", 0, [wanted])
+    made.until("chat", PHASE.ROLLING_BACK, seconds=120)
+    lane = made.lane("chat")
+    assert (lane.verdict, lane.weight, lane.rejected) == (statuses.Outcome.FAIL, 0, [wanted])
+
+
+def test_warm_up_and_first_step_are_one_window_and_later_steps_begin_anew() -> None:
+    made = world.serving()
+    world.changed(made)
+    windows: dict[tuple[statuses.Phase, int], list[statuses.EvidenceRecord]] = {}
+    while made.lane("chat").phase is not PHASE.PROMOTING:
+        made.run(2)
+        lane = made.lane("chat")
+        assert bool(lane.judge_state) == (lane.evidence is not None)
+        if lane.evidence is not None:
+            windows.setdefault((lane.phase, lane.step), []).append(lane.evidence)
+    first, second = windows[PHASE.ANALYZING, 0], windows[PHASE.ANALYZING, 1]
+    assert {item.since for item in first} == {windows[PHASE.WARMING, 0][0].since}
+    assert {item.since for item in first}.isdisjoint({item.since for item in second})
+    assert made.lane("chat").judge_state == ""
+    made.settle()
+    ended = made.status.history[0]
+    numbers = [item.evidence.canary.requests for item in ended.decisions if item.evidence is not None]
+    served = made.cluster.requests("chat", made.lane("chat").stable, cluster.START)
+    assert len(numbers) == 2
+    assert sum(numbers) <= ended.canary_requests <= served
+
+
+@pytest.mark.parametrize("outcome", ["good", "slow"])
+def test_the_judges_memory_ends_with_the_rollout(outcome: str) -> None:
+    made = world.serving()
+    world.changed(made, cluster.Quality(slow=outcome == "slow"))
+    made.settle()
+    assert (made.lane("chat").judge_state, made.lane("chat").evidence) == ("", None)

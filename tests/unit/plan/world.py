@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+from collections.abc import Callable
 from typing import Any
 
 from tests.unit.plan import cluster as clusters
@@ -9,9 +10,10 @@ from tests.unit.plan import cluster as clusters
 from fairlane.api import base
 from fairlane.api import spec as specs
 from fairlane.api import status as statuses
-from fairlane.core import names, observed, plan, planned
+from fairlane.core import clock, names, observed, plan, planned
 from fairlane.core.engine import render
 from fairlane.core.judge import types as judging
+from fairlane.core.rollout import view
 from fairlane.core.routing import document
 
 PHASE = statuses.Phase
@@ -31,17 +33,30 @@ def spec(*lanes: dict[str, Any], **rollout: Any) -> specs.LLMServiceSpec:
     })
 
 
-def judge(evidence: judging.Evidence | judging.Unavailable, lane: specs.Lane, analysis: specs.Analysis, latencies: bool = True) -> judging.Verdict:
-    """A judge that reads the canary's errors: all of them mean Fail, one means slow."""
+def judge(evidence: judging.Evidence | judging.Unavailable, trial: judging.Trial) -> judging.Verdict:
+    """A judge that adds up the canary's errors: all of them mean Fail, one means slow. What it says it also has in its memory."""
     if isinstance(evidence, judging.Unavailable):
-        return judging.Verdict(statuses.Outcome.UNAVAILABLE, evidence.reason, evidence.message)
-    canary = evidence.canary
-    sides = (statuses.TrackEvidence(revision=side.revision, requests=round(side.requests), replicas=side.replicas) for side in (evidence.stable, canary))
-    record = statuses.EvidenceRecord(since=_text(evidence.since), until=_text(evidence.until), stable=next(sides), canary=next(sides))
-    bad = canary.errors >= canary.requests or (latencies and canary.errors > 0)
-    if canary.requests >= 20 and bad:
-        return judging.Verdict(statuses.Outcome.FAIL, "TailWorse", f"{canary.requests:.0f} canary requests are worse", record)
-    return judging.Verdict(statuses.Outcome.INSUFFICIENT, "NoHarmSeen", f"no harm in {canary.requests:.0f} canary requests", record)
+        return judging.Verdict(statuses.Outcome.UNAVAILABLE, evidence.reason, evidence.message, state=trial.state)
+    before = statuses.EvidenceRecord.model_validate_json(trial.state) if trial.state else None
+    sides = [_added(side, old) for side, old in ((evidence.stable, before and before.stable), (evidence.canary, before and before.canary))]
+    since = before.since if before else clock.text(evidence.since)
+    record = statuses.EvidenceRecord(since=since, until=clock.text(evidence.until), stable=sides[0], canary=sides[1])
+    outcome, reason, said, canary = statuses.Outcome.INSUFFICIENT, "NoHarmSeen", "no harm in {} canary requests", record.canary
+    if canary.requests >= 20 and (canary.errors >= canary.requests or (trial.latencies and canary.errors > 0)):
+        outcome, reason, said = statuses.Outcome.FAIL, "TailWorse", "{} canary requests are worse"
+    return judging.Verdict(outcome, reason, said.format(canary.requests), record, record.model_dump_json(exclude_none=True))
+
+
+def _added(side: judging.TrackSamples, before: statuses.TrackEvidence | None) -> statuses.TrackEvidence:
+    kept = before or statuses.TrackEvidence(revision=side.revision)
+    assert kept.revision == side.revision, "the memory is of another revision"
+    requests, errors = kept.requests + round(side.requests), kept.errors + round(side.errors)
+    return statuses.TrackEvidence(revision=side.revision, requests=requests, errors=errors, replicas=side.replicas)
+
+
+def until(state: str) -> datetime.datetime | None:
+    """Where this judge's next tick begins."""
+    return clock.moment(statuses.EvidenceRecord.model_validate_json(state).until) if state else None
 
 
 @dataclasses.dataclass
@@ -55,6 +70,8 @@ class World:
     generation: int = 1
     metrics: bool = True
     events: list[planned.Event] = dataclasses.field(default_factory=list)
+    judge: view.Judge = judge
+    until_of: Callable[[str], datetime.datetime | None] = until
     excused: bool = False        # the user asked for what is otherwise never done: replacing in place
 
     def hash(self, lane: str) -> str:
@@ -88,13 +105,15 @@ class World:
     def evidence(self) -> dict[str, judging.Evidence | judging.Unavailable]:
         """What Prometheus says of every canary that has or had weight."""
         return {
-            lane.name: self._window(lane) if self.metrics else judging.Unavailable("PrometheusUnreachable", "connection refused")
+            lane.name: self._tick(lane) if self.metrics else judging.Unavailable("PrometheusUnreachable", "connection refused")
             for lane in self.status.lanes if lane.canary and lane.weight
         }
 
-    def _window(self, lane: statuses.LaneStatus) -> judging.Evidence:
-        since = datetime.datetime.fromisoformat(lane.step_since or lane.phase_since or "")
-        return judging.Evidence(since, self.cluster.now, self._side(lane.name, lane.stable, since), self._side(lane.name, lane.canary, since))
+    def _tick(self, lane: statuses.LaneStatus) -> judging.Evidence:
+        now = self.cluster.now
+        since = self.until_of(lane.judge_state) or now
+        sides = self._side(lane.name, lane.baseline or lane.stable, since), self._side(lane.name, lane.canary, since)
+        return judging.Evidence(since, now, *sides, judging.Cursor(now))
 
     def _side(self, lane: str, revision: str, since: datetime.datetime) -> judging.TrackSamples:
         quality, requests = self.cluster.quality(revision), self.cluster.requests(lane, revision, since)
@@ -102,7 +121,7 @@ class World:
 
     def reconcile(self, cut: int | None = None, keep_status: bool = True) -> planned.Plan:
         """One pass, killed after `cut` writes; the status is the last of them."""
-        made = plan.plan(self.observe(), judge)
+        made = plan.plan(self.observe(), self.judge)
         writes = [("apply", thing) for thing in made.apply if self._differs(thing)] + [("delete", item) for item in made.delete]
         for kind, write in writes[:cut]:
             self._write(kind, write)
@@ -202,10 +221,6 @@ class World:
             routes = [route for route in router.serving.lanes if route.name == labels[names.LANE_LABEL]] if router.serving else []
             known = [track.revision for route in routes for track in route.tracks]
             assert labels[names.REVISION_LABEL] not in known, f"{item.name} is deleted while {router.name} knows it"
-
-
-def _text(moment: datetime.datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def seconds(text: str) -> float:

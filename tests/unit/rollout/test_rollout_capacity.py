@@ -5,7 +5,6 @@ from tests.unit.rollout import views
 
 from fairlane.api import status as statuses
 from fairlane.core import observed
-from fairlane.core.judge import types as judging
 from fairlane.core.rollout import capacity
 
 PHASE = statuses.Phase
@@ -61,5 +60,4 @@ def test_what_the_stable_keeps(status: dict[str, object], stuck: bool, deployed:
 
 
 def test_the_load_of_a_canary_is_counted_per_replica() -> None:
-    sides = judging.TrackSamples("a", 900, replicas=9), judging.TrackSamples("b", 60, replicas=1)
-    assert capacity.load_ratio(judging.Evidence(views.NOW, views.NOW, *sides)) == pytest.approx(0.6)
+    assert capacity.load_ratio(views.record(200, 60)) == pytest.approx(0.6)

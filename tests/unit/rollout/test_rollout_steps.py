@@ -8,20 +8,19 @@ from tests.unit.rollout import views
 
 from fairlane.api import status as statuses
 from fairlane.core.judge import types as judging
-from fairlane.core.rollout import phases, view
+from fairlane.core.rollout import phases, verdict, view
 
 PHASE, OUTCOME = statuses.Phase, statuses.Outcome
 
 
 def _judged(
-    outcome: statuses.Outcome, spent: float, requests: float = 100, stable: float = 100, status: dict[str, Any] | None = None, **rollout: Any
+    outcome: statuses.Outcome, spent: float, requests: int = 100, stable: int = 100, status: dict[str, Any] | None = None, **rollout: Any
 ) -> view.Move:
-    sides = judging.TrackSamples(views.STABLE, stable, replicas=2), judging.TrackSamples(views.CANARY, requests, replicas=1)
-    evidence = judging.Evidence(views.NOW, views.NOW, *sides)
+    said = judging.Verdict(outcome, "Reason", "numbers", views.record(stable, requests), "memory")
     since = {"step_since": views.ago(spent), "phase_since": views.ago(spent)}
     steps = [{"weight": 10, "duration": "100s"}, {"weight": 50, "duration": "100s"}]
     seen = views.lane(since | (status or {}), rollout={"steps": steps} | rollout)
-    return phases.advance(dataclasses.replace(seen, evidence=evidence, judge=lambda *_, **__: judging.Verdict(outcome, "Reason", "numbers")))
+    return phases.advance(dataclasses.replace(seen, evidence=views.tick(), judge=lambda _evidence, _trial: said))
 
 
 LAST = {"step": 1}
@@ -81,3 +80,75 @@ def test_advancing_without_a_pass_is_recorded_as_no_evidence_of_harm() -> None:
 def test_a_last_step_with_too_little_load_says_so() -> None:
     made = _judged(OUTCOME.INSUFFICIENT, 100, requests=60, stable=300, status=LAST)
     assert made.status.decisions[-1].message.endswith("; requests per replica were 40% of the stable's")
+
+
+UNAVAILABLE = judging.Unavailable("PrometheusUnreachable", "connection refused")
+HEARD = {"phase_since": views.ago(60), "step_since": views.ago(60), "evidence": views.record(100, 10, until=10), "judge_state": "old", "reason": "Analyzing"}
+
+
+def _heard(said: judging.Verdict, status: dict[str, Any] | None = None) -> statuses.LaneStatus:
+    known = HEARD | {"verdict": OUTCOME.INSUFFICIENT} | (status or {})
+    return phases.advance(dataclasses.replace(views.lane(known), evidence=views.tick(), judge=lambda _evidence, _trial: said)).status
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (_heard(judging.Verdict(OUTCOME.INSUFFICIENT, "R", "m", views.record(120, 12), "new")), ("new", 12)),
+        (_heard(judging.Verdict(OUTCOME.INSUFFICIENT, "R", "m", views.record(120, 12, until=8), "new")), ("old", 10)),
+        (_heard(judging.Verdict(OUTCOME.PASS, "R", "m", views.record(120, 12, until=8), "new")), ("new", 12)),
+        (_heard(judging.Verdict(OUTCOME.INSUFFICIENT, "R", "m", views.record(120, 12, until=500), "new")), ("new", 12)),
+        (_heard(judging.Verdict(OUTCOME.UNAVAILABLE, "HistoryLost", "m", None, "moved on"), {"verdict": OUTCOME.UNAVAILABLE}), ("moved on", 10)),
+        (_heard(judging.Verdict(OUTCOME.UNAVAILABLE, "NoSeries", "m", None, "old"), {"verdict": OUTCOME.UNAVAILABLE}), ("old", 10)),
+    ],
+    ids=[
+        "after an interval", "not before", "another verdict is kept at once", "a clock of Prometheus that was set back does not stop it",
+        "a memory that moved on without numbers", "no numbers, no news",
+    ],
+)
+def test_numbers_and_memory_are_kept_together_once_an_interval(made: statuses.LaneStatus, expected: tuple[str, int]) -> None:
+    assert made.evidence is not None
+    assert expected == (made.judge_state, made.evidence.canary.requests)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "status", "asked"),
+    [
+        (None, {"judge_state": "old"}, []),
+        (None, {}, ["NotMeasured"]),
+        (UNAVAILABLE, {"judge_state": "old"}, ["PrometheusUnreachable"]),
+        (views.tick(canary="cccccccc-1"), {"judge_state": "old"}, []),
+        (views.tick(stable="cccccccc-1"), {"judge_state": "old"}, []),
+        (views.tick(), {"judge_state": "old"}, ["numbers"]),
+        (views.tick(), {"weight": 0}, []),
+    ],
+    ids=[
+        "a pass without news", "none ever came", "no numbers", "numbers of another canary", "numbers of another stable", "numbers", "a canary without traffic",
+    ],
+)
+def test_when_the_judge_is_asked(evidence: judging.Evidence | judging.Unavailable | None, status: dict[str, Any], asked: list[str]) -> None:
+    heard: list[str] = []
+
+    def judge(evidence: judging.Evidence | judging.Unavailable, trial: judging.Trial) -> judging.Verdict:
+        heard.append(evidence.reason if isinstance(evidence, judging.Unavailable) else "numbers")
+        return judging.Verdict(OUTCOME.INSUFFICIENT, "R", "m")
+
+    verdict.of(dataclasses.replace(views.lane(status), evidence=evidence, judge=judge))
+    assert heard == asked
+
+
+def test_a_pass_without_news_changes_nothing() -> None:
+    seen = views.lane(HEARD | {"verdict": OUTCOME.UNAVAILABLE, "reason": "MetricsUnavailable", "held_since": views.ago(20), "message": "held"})
+    made = phases.advance(seen)
+    assert (made.status.reason, made.status.message, made.status.held_since, made.events) == ("MetricsUnavailable", "held", views.ago(20), ())
+
+
+def test_what_the_judge_is_told() -> None:
+    status = {"step": 1, "held_seconds": 15, "step_since": views.ago(60), "judge_state": "old"}
+    steps = [{"weight": 10, "duration": "100s"}, {"weight": 50, "duration": "10m"}]
+    told = verdict.trial(views.lane(status, weight=50, rollout={"steps": steps}))
+    assert (told.steps, told.weight, told.duration, told.elapsed, told.latencies, told.state) == (2, 50, 600.0, 45.0, True, "old")
+
+
+def test_the_warm_up_is_judged_by_errors_alone() -> None:
+    assert verdict.trial(views.lane({"phase": PHASE.WARMING})).latencies is False

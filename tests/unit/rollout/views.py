@@ -27,6 +27,17 @@ def pod(revision: str = CANARY, **fields: Any) -> observed.Pod:
     return dataclasses.replace(plain, **fields)
 
 
+def tick(stable: str = STABLE, canary: str = CANARY) -> judging.Evidence:
+    """Numbers that have just come."""
+    return judging.Evidence(NOW, NOW, judging.TrackSamples(stable), judging.TrackSamples(canary), judging.Cursor(NOW))
+
+
+def record(stable: int, canary: int, until: float = 0, since: float = 60, **numbers: Any) -> statuses.EvidenceRecord:
+    """What the judge says it has seen until some seconds ago: requests of two stable replicas and of one canary."""
+    sides = statuses.TrackEvidence(revision=STABLE, requests=stable, replicas=2), statuses.TrackEvidence(revision=CANARY, requests=canary, replicas=1)
+    return statuses.EvidenceRecord(since=ago(since), until=ago(until), stable=sides[0], canary=sides[1], **numbers)
+
+
 def lane(status: dict[str, Any] | None = None, *, replicas: int = 2, weight: int = 10, rollout: dict[str, Any] | None = None, **fields: Any) -> view.View:
     """A lane whose canary has weight and is analyzed, with every router up to date."""
     known = {"phase": statuses.Phase.ANALYZING, "stable": STABLE, "canary": CANARY, "weight": weight, "phase_since": ago(10), "step_since": ago(10)}
@@ -45,6 +56,6 @@ def lane(status: dict[str, Any] | None = None, *, replicas: int = 2, weight: int
         pods=(*(pod(STABLE, name=f"s-{number}") for number in range(replicas)), pod()),
         agents=agents.Agents(routes, (observed.RouterPod("router-0", ready=True, state=state),)),
         evidence=None,
-        judge=lambda *_, **__: judging.Verdict(statuses.Outcome.INSUFFICIENT, "NoHarmSeen", "no harm"),
+        judge=lambda _evidence, _trial: judging.Verdict(statuses.Outcome.INSUFFICIENT, "NoHarmSeen", "no harm"),
     )
     return dataclasses.replace(plain, **fields)

@@ -7,26 +7,9 @@ from ...api import spec as specs
 from ...api import status as statuses
 from .. import clock
 from ..judge import types as judging
-from . import capacity, loading, promoting, reasons, record, rollback, view
+from . import capacity, loading, promoting, reasons, record, rollback, verdict, view
 
 SCRAPED_WITHIN = 30.0   # seconds: two scrapes at Prometheus' usual interval of 15 s
-_UNMEASURED = judging.Unavailable("NotMeasured", "this pass read no numbers of the canary")
-_PHASES = frozenset({statuses.Phase.WARMING, statuses.Phase.ANALYZING, statuses.Phase.PROMOTING})
-
-
-def verdict(lane: view.View) -> judging.Verdict | None:
-    """Return what the judge says of a canary with traffic; None where there is nothing to judge or no stable to compare it with."""
-    status = lane.status
-    if not status.weight or not lane.ready(status.stable):
-        return None
-    if status.phase is statuses.Phase.PROMOTING and lane.ready(status.stable) < lane.spec.replicas:
-        return None
-    evidence = lane.evidence
-    if evidence is None or (isinstance(evidence, judging.Evidence) and evidence.canary.revision != status.canary):
-        if status.phase not in _PHASES:
-            return None
-        evidence = _UNMEASURED
-    return lane.judge(evidence, lane.spec, lane.rollout.analysis, latencies=status.phase is not statuses.Phase.WARMING)
 
 
 def failed(lane: view.View, said: judging.Verdict) -> view.Move:
@@ -36,25 +19,29 @@ def failed(lane: view.View, said: judging.Verdict) -> view.Move:
     return rollback.begin(lane, status, said.reason, f"{status.canary} was rolled back {where}: {said.message}", reject=True, verdict=said)
 
 
-def warming(lane: view.View) -> view.Move:
+def warming(lane: view.View, said: judging.Verdict | None) -> view.Move:
     """End the warm-up after its requests or its time, whichever is first."""
     status, warmup = held(lane, _undecidable(lane, None)), lane.rollout.warmup
     if not lane.agents.serves(lane.spec.name, status.canary, status.weight):
-        return view.Move(view.changed(status, reason=reasons.AWAITING_AGENTS, message=awaited(lane)))
-    requests = lane.evidence.canary.requests if isinstance(lane.evidence, judging.Evidence) else 0.0
-    over = requests >= warmup.requests or elapsed(lane, status, status.phase_since) >= base.seconds(warmup.duration)
+        return view.Move(record.told(lane, status, said, reasons.AWAITING_AGENTS, awaited(lane)))
+    over = _requests(status, said) >= warmup.requests or verdict.elapsed(lane, status, status.phase_since) >= base.seconds(warmup.duration)
     if not over or status.paused or status.held_since:
         message = f"warm-up at {status.weight} %: until {warmup.requests} requests or {warmup.duration}; their latencies count for nothing, their errors do"
-        return view.Move(view.changed(status, reason=reasons.PAUSED if status.paused else reasons.WARMING, message=message))
-    return begin(lane, status, known=True)
+        return view.Move(record.told(lane, status, said, reasons.PAUSED if status.paused else reasons.WARMING, message))
+    return _step(lane, record.heard(status, said) if said else status, known=True)
 
 
-def begin(lane: view.View, status: statuses.LaneStatus, *, known: bool) -> view.Move:
-    """Start to judge the canary at its weight: the window and the step's clock begin when every router has it (`known`: they have)."""
+def begin(lane: view.View, status: statuses.LaneStatus) -> view.Move:
+    """Start a later step: its evidence begins at once, its clock when every router has the weight."""
+    return _step(lane, view.changed(status, verdict=None, evidence=None, judge_state=""), known=False)
+
+
+def _step(lane: view.View, status: statuses.LaneStatus, *, known: bool) -> view.Move:
+    """Start to judge the canary at its weight (`known`: every router has it). The evidence of a warm-up goes on: its errors count."""
     now, message = clock.text(lane.now), _step_words(lane, status)
     after = view.changed(
         status, phase=statuses.Phase.ANALYZING, phase_since=now, step_since=now if known else None, held_since=None, held_seconds=0,
-        verdict=None, evidence=None, reason=reasons.ANALYZING, message=message,
+        reason=reasons.ANALYZING, message=message,
     )
     return view.Move(after, (view.normal(reasons.EVENT_STEP, f"{lane.spec.name}: {status.canary}, {message}"),))
 
@@ -62,28 +49,30 @@ def begin(lane: view.View, status: statuses.LaneStatus, *, known: bool) -> view.
 def analyzing(lane: view.View, said: judging.Verdict | None) -> view.Move:
     """Hold, extend or end the step."""
     if lane.status.step_since is None:
-        return _open(lane)
+        return _open(lane, said)
     undecidable = _undecidable(lane, said)
-    status = held(lane, undecidable)
-    if undecidable or said is None:
-        reason, message = undecidable or (reasons.HOLDING, "nothing to judge")
-        return _hold(lane, status, said, reason, message)
-    spent, length = elapsed(lane, status, status.step_since), base.seconds(capacity.step(lane.rollout, status).duration)
+    if undecidable:
+        return _hold(lane, held(lane, undecidable), said, *undecidable)
+    if said is None:
+        return view.Move(lane.status)   # nothing new: what was said last stands, a hold too
+    status = held(lane, None)
+    spent, length = verdict.elapsed(lane, status, status.step_since), base.seconds(capacity.step(lane.rollout, status).duration)
     if status.paused:
         return _hold(lane, status, said, reasons.PAUSED, f"paused at {status.weight} %; {said.message}")
-    if said.outcome is statuses.Outcome.PASS and spent >= length / 2 and not _short_of_load(lane):
+    if said.outcome is statuses.Outcome.PASS and spent >= length / 2 and not _short_of_load(lane, said):
         return _advance(lane, status, said, reasons.PASSED, said.message)
     if spent < length:
-        return view.Move(record.with_verdict(lane, status, said, reasons.ANALYZING, said.message, _interval(lane)))
+        return view.Move(record.told(lane, status, said, reasons.ANALYZING, said.message))
     return _insufficient(lane, status, said)
 
 
-def _open(lane: view.View) -> view.Move:
+def _open(lane: view.View, said: judging.Verdict | None) -> view.Move:
     """Start the step's clock when every router serves its weight."""
     status, now = lane.status, clock.text(lane.now)
     if lane.agents.serves(lane.spec.name, status.canary, status.weight):
-        return view.Move(view.changed(status, phase_since=now, step_since=now, reason=reasons.ANALYZING, message=_step_words(lane, status)))
-    return view.Move(view.changed(status, reason=reasons.AWAITING_AGENTS, message=awaited(lane)))
+        after = view.changed(status, phase_since=now, step_since=now)
+        return view.Move(record.told(lane, after, said, reasons.ANALYZING, _step_words(lane, status)))
+    return view.Move(record.told(lane, status, said, reasons.AWAITING_AGENTS, awaited(lane)))
 
 
 def _step_words(lane: view.View, status: statuses.LaneStatus) -> str:
@@ -98,11 +87,6 @@ def held(lane: view.View, undecidable: tuple[str, str] | None) -> statuses.LaneS
     if not undecidable and status.held_since is not None:
         return view.changed(status, held_since=None, held_seconds=status.held_seconds + round(clock.since(status.held_since, lane.now)))
     return status
-
-
-def elapsed(lane: view.View, status: statuses.LaneStatus, start: str | None) -> float:
-    """Seconds of the phase or step in which something could be decided."""
-    return max(0.0, clock.since(start, lane.now) - status.held_seconds - clock.since(status.held_since, lane.now))
 
 
 def awaited(lane: view.View) -> str:
@@ -136,37 +120,40 @@ def _hold(lane: view.View, status: statuses.LaneStatus, said: judging.Verdict | 
     kind = reasons.EVENT_METRICS if reason == reasons.METRICS_UNAVAILABLE else reasons.EVENT_HOLDING
     silent = reason in (status.reason, reasons.PAUSED, reasons.STABLE_DOWN, reasons.ANALYZING)
     event = () if silent else (view.warning(kind, f"{lane.spec.name}: {message}"),)
-    if said is None:
-        return view.Move(view.changed(status, reason=reason, message=view.clipped(message)), event)
-    return view.Move(record.with_verdict(lane, status, said, reason, message, _interval(lane)), event)
+    return view.Move(record.told(lane, status, said, reason, message), event)
 
 
 def _insufficient(lane: view.View, status: statuses.LaneStatus, said: judging.Verdict) -> view.Move:
     """End a step without a Pass as `onInsufficient` says."""
     policy, least = lane.rollout.on_insufficient, lane.rollout.analysis.min_requests
-    requests = lane.evidence.canary.requests if isinstance(lane.evidence, judging.Evidence) else 0.0
     if policy is specs.OnInsufficient.ROLLBACK:
         message = f"{status.canary} was rolled back at {status.weight} %: the step is over without a Pass (rollout.onInsufficient: Rollback): {said.message}"
         return rollback.begin(lane, status, reasons.INSUFFICIENT, message, reject=True, verdict=said)
     if policy is specs.OnInsufficient.HOLD:
         told = f"the step is over without a Pass (rollout.onInsufficient: Hold); `fairlane promote` or `abort` decides: {said.message}"
         return _hold(lane, status, said, reasons.HOLDING, told)
-    if requests < least:
+    if _requests(status, said) < least:
         told = f"the step goes on until {least} canary requests are in (rollout.analysis.minRequests): {said.message}"
         return _hold(lane, status, said, reasons.HOLDING, told)
     return _advance(lane, status, said, reasons.NO_HARM, f"no evidence of harm, which is no Pass: {said.message}")
 
 
-def _short_of_load(lane: view.View) -> bool:
+def _requests(status: statuses.LaneStatus, said: judging.Verdict | None) -> int:
+    """The canary's requests since the step's evidence began, the warm-up's among them."""
+    kept = said.record if said is not None and said.record is not None else status.evidence
+    return kept.canary.requests if kept is not None else 0
+
+
+def _short_of_load(lane: view.View, said: judging.Verdict) -> bool:
     """Whether a Pass at the last step is none, because the canary's replicas saw less than the lane's load."""
-    if not capacity.last_step(lane.rollout, lane.status) or not isinstance(lane.evidence, judging.Evidence):
+    if not capacity.last_step(lane.rollout, lane.status) or said.record is None:
         return False
-    return capacity.load_ratio(lane.evidence) < capacity.LOAD_RATIO
+    return capacity.load_ratio(said.record) < capacity.LOAD_RATIO
 
 
 def _advance(lane: view.View, status: statuses.LaneStatus, said: judging.Verdict, reason: str, message: str) -> view.Move:
     """Go to the next step, or promote after the last."""
-    told = f"{message}{_load_words(lane)}"
+    told = f"{message}{_load_words(said)}"
     made = record.decision(lane, said.outcome, reason, told, said.record)
     decided = view.changed(status, decisions=record.added(status, made), evidence=said.record or status.evidence, verdict=said.outcome)
     ended = view.normal(reasons.EVENT_STEP_ENDED, f"{lane.spec.name}: {status.canary} at {status.weight} % ({reason}): {told}")
@@ -182,20 +169,15 @@ def next_step(lane: view.View, status: statuses.LaneStatus) -> view.Move:
     missing = capacity.trial_replicas(lane, status) - lane.usable(status.canary)
     weight = capacity.step(lane.rollout, status).weight
     if missing <= 0:
-        return begin(lane, view.changed(status, weight=weight), known=False)
+        return begin(lane, view.changed(status, weight=weight))
     message = f"{missing} more canary replicas load before the weight goes from {status.weight} % to {weight} %"
     after = view.changed(
-        status, phase=statuses.Phase.LOADING, phase_since=clock.text(lane.now), loading_since=None, held_since=None, reason=reasons.LOADING, message=message
+        status, phase=statuses.Phase.LOADING, phase_since=clock.text(lane.now), loading_since=None, held_since=None,
+        verdict=None, evidence=None, judge_state="", reason=reasons.LOADING, message=message,
     )
     return view.Move(after)
 
 
-def _load_words(lane: view.View) -> str:
-    if not isinstance(lane.evidence, judging.Evidence):
-        return ""
-    ratio = capacity.load_ratio(lane.evidence)
+def _load_words(said: judging.Verdict) -> str:
+    ratio = capacity.load_ratio(said.record) if said.record else 1.0
     return f"; requests per replica were {ratio:.0%} of the stable's" if ratio < capacity.LOAD_RATIO else ""
-
-
-def _interval(lane: view.View) -> float:
-    return base.seconds(lane.rollout.analysis.interval)

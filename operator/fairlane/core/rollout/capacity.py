@@ -7,7 +7,6 @@ from ...api import base
 from ...api import spec as specs
 from ...api import status as statuses
 from .. import clock
-from ..judge import types as judging
 from . import loading, view
 
 LOAD_RATIO = 0.7   # rollout.md: below this share of the stable's requests per replica the canary did not see the lane's load
@@ -46,7 +45,7 @@ def trial_replicas(lane: view.View, status: statuses.LaneStatus) -> int:
     return needed(max(step(lane.rollout, status).weight, status.weight), lane.spec.replicas)
 
 
-def load_ratio(evidence: judging.Evidence) -> float:
+def load_ratio(evidence: statuses.EvidenceRecord) -> float:
     """The canary's requests per replica over the stable's; 1 where the stable has none to compare with."""
     stable = evidence.stable.requests / max(1, evidence.stable.replicas)
     canary = evidence.canary.requests / max(1, evidence.canary.replicas)

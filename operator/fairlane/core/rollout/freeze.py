@@ -6,7 +6,7 @@ from ...api import spec as specs
 from ...api import status as statuses
 from .. import observed, revisions
 from ..routing import document
-from . import agents, analysis, children, commands, lanes, loading, rollback, routes, view
+from . import agents, analysis, children, commands, lanes, loading, record, rollback, routes, verdict, view
 
 ALLOWED = "abort"
 
@@ -61,10 +61,12 @@ def _watched(lane: view.View) -> view.Move:
         return rollback.proceed(lane)
     if (found := loading.failure(lane, status.canary) or loading.overdue(lane, status)) is not None:
         return rollback.trouble(lane, status, found)
-    said = analysis.verdict(lane)
-    if said is not None and said.outcome is statuses.Outcome.FAIL:
+    said = verdict.of(lane)
+    if said is None:
+        return view.Move(status)
+    if said.outcome is statuses.Outcome.FAIL:
         return analysis.failed(lane, said)
-    return view.Move(status)
+    return view.Move(record.told(lane, status, said, status.reason, status.message))
 
 
 def document_of(seen: observed.Observed, moved: list[lanes.Moved]) -> document.RouteDocument | None:

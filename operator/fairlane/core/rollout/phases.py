@@ -3,7 +3,7 @@
 from ...api import status as statuses
 from .. import clock
 from ..judge import types as judging
-from . import analysis, capacity, loading, promoting, reasons, rollback, starting, view
+from . import analysis, capacity, loading, promoting, reasons, record, rollback, starting, verdict, view
 
 Phase = statuses.Phase
 
@@ -50,24 +50,32 @@ def _running(lane: view.View) -> view.Move:
         return _superseded(lane)
     if (found := loading.failure(lane, status.canary) or loading.overdue(lane, status)) is not None:
         return rollback.trouble(lane, status, found)
-    said = analysis.verdict(lane)
+    said = verdict.of(lane)
     if said is not None and said.outcome is statuses.Outcome.FAIL:
         return analysis.failed(lane, said)
     if promoting.cures(lane):
         return promoting.replace(lane)
-    return _phase(view.with_status(lane, _loading_clock(lane)), said)
+    return _phase(view.with_status(lane, _loading_clock(_heard(lane, said))), said)
 
 
 def _phase(lane: view.View, said: judging.Verdict | None) -> view.Move:
     match lane.status.phase:
         case Phase.WARMING:
-            return analysis.warming(lane)
+            return analysis.warming(lane, said)
         case Phase.ANALYZING:
             return analysis.analyzing(lane, said)
         case Phase.PROMOTING:
             return promoting.proceed(lane)
         case _:
             return _loading(lane)
+
+
+def _heard(lane: view.View, said: judging.Verdict | None) -> view.View:
+    """Return the lane with what the judge said kept, in phases that have other things to tell."""
+    status = lane.status
+    if said is None or status.phase in (Phase.WARMING, Phase.ANALYZING):
+        return lane
+    return view.with_status(lane, record.told(lane, status, said, status.reason, status.message))
 
 
 def _superseded(lane: view.View) -> view.Move:
@@ -150,6 +158,6 @@ def _loaded(lane: view.View, status: statuses.LaneStatus) -> view.Move:
     message = f"{status.canary} is ready and every router knows it: warm-up at {weight} %"
     after = view.changed(
         status, phase=Phase.WARMING, weight=weight, phase_since=now, step_since=now, loading_since=None, held_since=None, held_seconds=0,
-        verdict=None, evidence=None, reason=reasons.WARMING, message=message,
+        verdict=None, evidence=None, judge_state="", reason=reasons.WARMING, message=message,
     )
     return view.Move(after, (view.normal(reasons.EVENT_READY, f"{lane.spec.name}: {message}"),))

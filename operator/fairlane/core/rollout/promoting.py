@@ -10,7 +10,7 @@ def begin(lane: view.View, status: statuses.LaneStatus, message: str) -> view.Mo
     text = f"{status.canary} takes the lane over: {message}"
     after = view.changed(
         status, phase=statuses.Phase.PROMOTING, phase_since=clock.text(lane.now), loading_since=None, held_since=None,
-        promote_when_ready=False, reason=reasons.PROMOTING, message=view.clipped(text),
+        promote_when_ready=False, verdict=None, evidence=None, judge_state="", reason=reasons.PROMOTING, message=view.clipped(text),
     )
     return view.Move(after, (view.normal(reasons.EVENT_PROMOTING, f"{lane.spec.name}: {text}"),))
 

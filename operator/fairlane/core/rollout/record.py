@@ -2,12 +2,12 @@
 
 import datetime
 
+from ...api import base
 from ...api import status as statuses
 from .. import clock
 from ..judge import types as judging
-from . import reasons, view
+from . import history, reasons, view
 
-HISTORY = 10
 DECISIONS = 10
 
 
@@ -25,8 +25,9 @@ def decision(lane: view.View, verdict: statuses.Outcome, reason: str, message: s
 
 
 def added(status: statuses.LaneStatus, item: statuses.Decision) -> list[statuses.Decision]:
-    """Return the lane's decisions with one more, the oldest forgotten beyond ten."""
-    return [*status.decisions, item][-DECISIONS:]
+    """Return the lane's decisions with one more, the oldest forgotten beyond ten; only the latest numbers keep their distribution."""
+    before = [history.plain(decision) for decision in status.decisions] if item.evidence is not None else status.decisions
+    return [*before, item][-DECISIONS:]
 
 
 def ended(lane: view.View, status: statuses.LaneStatus, result: statuses.Result, reason: str, message: str) -> statuses.RolloutRecord:
@@ -35,7 +36,7 @@ def ended(lane: view.View, status: statuses.LaneStatus, result: statuses.Result,
 
 
 def _record(now: datetime.datetime, status: statuses.LaneStatus, result: statuses.Result, reason: str, message: str) -> statuses.RolloutRecord:
-    return statuses.RolloutRecord(
+    whole = statuses.RolloutRecord(
         lane=status.name,
         stable=status.stable,
         canary=status.canary,
@@ -47,6 +48,7 @@ def _record(now: datetime.datetime, status: statuses.LaneStatus, result: statuse
         canary_requests=canary_requests(status),
         decisions=status.decisions,
     )
+    return history.fitted(whole)
 
 
 def canary_requests(status: statuses.LaneStatus) -> int:
@@ -57,17 +59,31 @@ def canary_requests(status: statuses.LaneStatus) -> int:
     return sum(windows.values())
 
 
-def with_verdict(lane: view.View, status: statuses.LaneStatus, verdict: judging.Verdict, reason: str, message: str, interval: float) -> statuses.LaneStatus:
-    """Return the status with what the judge said, at most once an interval: a pass that something else woke writes nothing."""
-    fresh = status.verdict is not verdict.outcome or status.reason != reason or status.evidence is None
-    if not fresh and status.evidence is not None and clock.since(status.evidence.until, lane.now) < interval:
+def told(lane: view.View, status: statuses.LaneStatus, said: judging.Verdict | None, reason: str, message: str) -> statuses.LaneStatus:
+    """Return the status with what is told and what the judge said, at most once an interval: a pass that something else woke writes nothing.
+
+    What is not kept is not lost: the next tick begins where the last one that was kept ended.
+    """
+    if said is None:
+        return view.changed(status, reason=reason, message=view.clipped(message))
+    if status.reason == reason and not _due(status, said, base.seconds(lane.rollout.analysis.interval)):
         return status
-    return view.changed(status, verdict=verdict.outcome, reason=reason, message=view.clipped(message), evidence=verdict.record or status.evidence)
+    return view.changed(heard(status, said), reason=reason, message=view.clipped(message))
 
 
-def remembered(history: list[statuses.RolloutRecord], records: list[statuses.RolloutRecord]) -> list[statuses.RolloutRecord]:
-    """Return the history, latest first, of at most ten rollouts."""
-    return [*reversed(records), *history][:HISTORY]
+def heard(status: statuses.LaneStatus, said: judging.Verdict) -> statuses.LaneStatus:
+    """Return the status with the verdict, its numbers and the judge's memory: all of them or none."""
+    return view.changed(status, verdict=said.outcome, evidence=said.record or status.evidence, judge_state=said.state)
+
+
+def _due(status: statuses.LaneStatus, said: judging.Verdict, interval: float) -> bool:
+    """Whether a verdict is kept: another one than before, or one that is an interval newer, or one whose memory moved on without numbers."""
+    if status.verdict is not said.outcome:
+        return True
+    if said.outcome is statuses.Outcome.UNAVAILABLE or said.record is None or status.evidence is None:
+        return said.state != status.judge_state
+    newer = clock.moment(said.record.until) - clock.moment(status.evidence.until)   # both by the clock of Prometheus, which may be set back
+    return abs(newer.total_seconds()) > interval - 1.0                              # instants are kept to the second
 
 
 def removed(now: datetime.datetime, status: statuses.LaneStatus) -> statuses.RolloutRecord:

@@ -25,6 +25,7 @@ def begin(lane: view.View, status: statuses.LaneStatus, reason: str, message: st
         result=result,
         verdict=verdict.outcome if verdict else status.verdict,
         evidence=evidence or status.evidence,
+        judge_state="",
         decisions=record.added(status, made),
         rejected=revisions.reject(status.rejected, view.hash_of(status.canary)) if reject else status.rejected,
         held_since=None,

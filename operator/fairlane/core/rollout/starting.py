@@ -93,5 +93,5 @@ def fresh(status: statuses.LaneStatus) -> statuses.LaneStatus:
     """Return the lane's status with nothing of any trial in it, but for how the last one came out."""
     return view.changed(
         status, canary="", step=0, weight=0, started_at=None, step_since=None, loading_since=None, held_since=None, held_seconds=0,
-        in_place=False, promote_when_ready=False, verdict=None, evidence=None, decisions=[], canary_replicas=0, canary_ready_replicas=0,
+        in_place=False, promote_when_ready=False, verdict=None, evidence=None, judge_state="", decisions=[], canary_replicas=0, canary_ready_replicas=0,
     )

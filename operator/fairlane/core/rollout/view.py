@@ -11,7 +11,7 @@ from .. import revisions as storing
 from ..judge import types as judging
 from . import agents
 
-Judge = Callable[..., judging.Verdict]
+Judge = Callable[[judging.Evidence | judging.Unavailable, judging.Trial], judging.Verdict]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +86,11 @@ class Move:
     events: tuple[planned.Event, ...] = ()
     record: statuses.RolloutRecord | None = None
     created: storing.Revision | None = None
+
+
+def reference(status: statuses.LaneStatus) -> str:
+    """Return the revision that the canary is compared with."""
+    return status.baseline or status.stable
 
 
 def hash_of(revision: str) -> str:
