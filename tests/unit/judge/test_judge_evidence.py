@@ -213,6 +213,38 @@ def test_the_next_tick_begins_where_this_one_ends() -> None:
     assert made.cursor == types.Cursor(UNTIL, (NEW, OLD, OLD_TOO, ROUTER, ROUTER_TOO), (newest, newest, newest), BEGAN)
 
 
+def test_a_sides_context_is_of_its_own_pods() -> None:
+    def gauge(name: str, value: float, **labels: str) -> Sample:
+        return Sample({"__name__": name, **labels}, value)
+
+    given = results(
+        engine_end=[gauge("vllm:generation_tokens_total", 500, pod=OLD), gauge("vllm:generation_tokens_total", 70, pod=NEW)],
+        gauges=[gauge("vllm:num_requests_running", count, pod=pod) for pod, count in ((OLD, 3), (OLD_TOO, 4), (NEW, 1))],
+        gpus=[gauge("DCGM_FI_DEV_GPU_UTIL", 50, pod=OLD), gauge("DCGM_FI_DEV_GPU_UTIL", 25, pod="dcgm-exporter-x", exported_pod=NEW)],
+        router_end=[
+            tries(ROUTER, "new-1", 5, "envoy_fairlane_failures", "503"),
+            tries(ROUTER, "new-1", 2, "envoy_fairlane_requests", "503"),
+            tries(ROUTER, "new-1", 4, "envoy_fairlane_requests", "200", "DC"),
+        ],
+    )
+    made = assembled(given)
+    assert made.stable.context == types.Context(running=7, generated=500, gpu_utilization=0.5)
+    assert made.canary.context == types.Context(running=1, generated=70, gpu_utilization=0.25, hidden=3, aborted=4)
+
+
+def test_a_pod_that_exists_stays_in_the_cursor_while_it_is_not_scraped() -> None:
+    others = at(OLD, NEW, ROUTER, value=UNTIL.timestamp())
+    made = assembled(results(engine_end=ttft(OLD, (1, 2, 3)), sampled=others))
+    assert made.cursor.pods == (NEW, OLD, OLD_TOO, ROUTER)
+
+
+def test_a_pod_that_was_not_scraped_for_longer_than_prometheus_is_asked_is_not_taken_for_new() -> None:
+    given = results(engine_end=ttft(OLD_TOO, (1, 2, 3)), known_prev=at(OLD, NEW, ROUTER, value=1))
+    made = evidence.assemble(WINDOW, UNTIL, given, (2, 1), {**CREATED, OLD_TOO: NEWBORN})
+    assert isinstance(made, types.Unavailable)
+    assert (made.reason, made.message.startswith(f"Prometheus no longer has the series of {OLD_TOO} as of 12:05:00")) == ("HistoryLost", True), made.message
+
+
 def test_a_pod_that_is_gone_leaves_the_cursor() -> None:
     created = {pod: born for pod, born in CREATED.items() if pod != OLD_TOO}
     made = evidence.assemble(WINDOW, UNTIL, results(engine_end=ttft(OLD, (1, 2, 3)), sampled=at(OLD, NEW, ROUTER, value=UNTIL.timestamp())), (1, 1), created)
