@@ -9,7 +9,7 @@ from ..core.judge import shares
 from . import ecdf, figures, views
 
 WIDTH, HEIGHT = 640, 300
-LEFT, RIGHT, TOP, BOTTOM = 60, 20, 14, 46      # margins
+LEFT, RIGHT, TOP, BOTTOM = 60, 36, 14, 46      # margins
 _TAIL_FLOOR = 1e-6
 
 
