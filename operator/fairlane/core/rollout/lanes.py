@@ -59,6 +59,7 @@ def make(seen: observed.Observed, rollout: specs.Rollout, lane: specs.Lane, rend
         evidence=seen.evidence.get(lane.name),
         judge=judge,
         history=tuple(seen.status.history),
+        rate=seen.rates.get(lane.name),
     )
 
 

@@ -3,7 +3,7 @@
 from ...api import status as statuses
 from .. import clock
 from ..judge import types as judging
-from . import analysis, capacity, loading, promoting, reasons, record, rollback, starting, verdict, view
+from . import analysis, capacity, expectation, loading, promoting, reasons, record, rollback, starting, verdict, view
 
 Phase = statuses.Phase
 
@@ -14,7 +14,7 @@ def advance(lane: view.View) -> view.Move:
     if not lane.status.stable or (lane.differs and not lane.status.canary and starting.never_served(lane)):
         return starting.first(lane)
     move = _running(lane) if lane.status.canary else starting.idle(lane)
-    return _announced(lane, move)
+    return _announced(lane, expectation.told(lane, move))
 
 
 def _counted(lane: view.View) -> statuses.LaneStatus:

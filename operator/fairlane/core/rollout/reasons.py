@@ -54,6 +54,7 @@ EVENT_LANE_CREATED: Final = "LaneCreated"             # a lane's first revision 
 EVENT_LANE_READY: Final = "LaneReady"                 # a lane's first revision serves
 EVENT_LANE_REMOVED: Final = "LaneRemoved"             # a lane left the spec; its route goes first, its pods after
 EVENT_STARTED: Final = "RolloutStarted"               # a canary is made
+EVENT_EXPECTED: Final = "EvidenceExpected"            # what the steps can show at the lane's recent rate of requests, and what they cannot
 EVENT_WAITING: Final = "RolloutWaiting"               # the canary cannot start; the message says why
 EVENT_READY: Final = "CanaryReady"                    # the canary is ready and every router knows it
 EVENT_STEP: Final = "StepStarted"                     # the canary has a step's weight and is judged from now on

@@ -2,7 +2,7 @@
 
 from ...api import status as statuses
 from .. import clock
-from . import loading, reasons, revisions, view
+from . import expectation, loading, reasons, revisions, view
 
 
 def first(lane: view.View) -> view.Move:
@@ -82,16 +82,20 @@ def _start(lane: view.View) -> view.Move:
     now = clock.text(lane.now)
     step = lane.rollout.steps[0]
     cost = f"its pod asks for {revision.gpus} GPU{'' if revision.gpus == 1 else 's'}"
+    expected = expectation.words(lane.rate, lane.rollout) if lane.rate is not None else ""
     message = f"revision {revision.id} is on trial beside {lane.status.stable}: {step.weight} % of the lane for {step.duration} first; {cost}"
     status = view.changed(
-        fresh(lane.status), phase=statuses.Phase.LOADING, canary=revision.id, started_at=now, phase_since=now, reason=reasons.LOADING, message=message
+        fresh(lane.status), phase=statuses.Phase.LOADING, canary=revision.id, started_at=now, phase_since=now, expected=expected,
+        reason=reasons.LOADING, message=message,
     )
-    return view.Move(status, (view.normal(reasons.EVENT_STARTED, f"{lane.spec.name}: {message}"),), created=revision)
+    told = f"{lane.spec.name}: {message}" + (f"; {expected}" if expected else "")
+    return view.Move(status, (view.normal(reasons.EVENT_STARTED, told),), created=revision)
 
 
 def fresh(status: statuses.LaneStatus) -> statuses.LaneStatus:
     """Return the lane's status with nothing of any trial in it, but for how the last one came out."""
     return view.changed(
         status, canary="", step=0, weight=0, started_at=None, step_since=None, loading_since=None, held_since=None, held_seconds=0,
-        in_place=False, promote_when_ready=False, verdict=None, evidence=None, judge_state="", decisions=[], canary_replicas=0, canary_ready_replicas=0,
+        in_place=False, promote_when_ready=False, verdict=None, evidence=None, judge_state="", expected="", decisions=[],
+        canary_replicas=0, canary_ready_replicas=0,
     )

@@ -31,6 +31,7 @@ class View:
     judge: Judge
     history: tuple[statuses.RolloutRecord, ...] = ()
     waits_for: str = ""                      # an earlier lane that waits for a GPU
+    rate: float | None = None                # requests/s of the lane in the last hour; None: not known
 
     def of(self, revision: str) -> tuple[observed.Pod, ...]:
         """The revision's pods that are neither going nor gone: an evicted pod is replaced and tells nothing of its engine."""
