@@ -14,7 +14,7 @@ export UV_PYTHON_DOWNLOADS := never
 # However it ends, no cluster of its own stays behind; it tidies itself on Ctrl-C, this is for the case that it was killed.
 WITH_CLUSTER := trap '$(PYTHON) -m e2e.cluster down --abandoned' EXIT;
 
-.PHONY: help setup check generate unit test demo cluster cluster-down
+.PHONY: help setup check generate unit test demo bench-judge bench-judge-peers cluster cluster-down
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1|/' | column -t -s '|'
@@ -37,6 +37,7 @@ check: setup  ## lint, types, layers, generated files in step
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
 	@.venv/bin/mypy -p e2e
+	@.venv/bin/mypy -p bench
 	@PYTHONPATH=operator .venv/bin/lint-imports
 	@PYTHONPATH=operator $(PYTHON) -m fairlane.api.crd --check
 	@PYTHONPATH=operator $(PYTHON) -m fairlane.api.docs --check
@@ -55,6 +56,12 @@ test: setup check  ## everything: unit, contract, shell, then the scenarios on a
 
 demo: setup  ## two lanes of real vLLM, a good change promoted, a bad one rolled back
 	@$(WITH_CLUSTER) $(PYTHON) -m e2e.demo
+
+bench-judge: setup  ## the judge on simulated traffic beside the rules of others; the tables and the plot of docs/judge.md (half an hour)
+	@$(PYTHON) -m bench.judge
+
+bench-judge-peers: setup  ## bad changes of real vLLM, judged beside the real Argo Rollouts and Flagger (an hour and a half)
+	@$(WITH_CLUSTER) $(PYTHON) -m bench.peers
 
 cluster: setup  ## start the local cluster and leave it up
 	@$(PYTHON) -m e2e.cluster up
