@@ -5,7 +5,7 @@ import datetime
 import itertools
 import math
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from fairlane.api import spec as specs
 from fairlane.core.judge import judge, types
@@ -41,7 +41,7 @@ class Stream:
             slow, errors = (self.slow, self.errors) if bad else (self.stable_slow, self.stable_errors)
             yield stable, self._counts(draw, self.share, slow, errors)
 
-    def _counts(self, draw: "random.Random.random", share: float, slow: float, errors: float) -> dict[str, int]:  # type: ignore[valid-type]
+    def _counts(self, draw: Callable[[], float], share: float, slow: float, errors: float) -> dict[str, int]:
         number = self.rate * TICK * share * (0.7 + 0.6 * draw())
         counts = {"n": int(number) + (draw() < number % 1), "errors": 0, **{key(metric, edge): 0 for metric in EDGES for edge in EDGES[metric]}}
         left = {"errors": 0.0, "ttft": 0.0, "e2e": 0.0}      # what the rest of a burst repeats

@@ -24,6 +24,8 @@ def share(hits: float, total: float) -> float:
 def percent(value: float) -> str:
     """A share as people read it."""
     scaled = value * 100
+    if 0 < scaled < 0.095:
+        return f"{scaled:.1g} %"
     return f"{scaled:.0f} %" if scaled >= 9.95 else f"{scaled:.1f} %"
 
 
