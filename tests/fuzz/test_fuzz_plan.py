@@ -22,3 +22,9 @@ def test_the_last_change_serves_through_any_storm(changes: list[tuple[int, int |
 @hypothesis.given(**storms.PAIRS)
 def test_two_lanes_end_alone_through_any_storm(qualities: tuple[str, str], cuts: list[int | None], troubles: list[tuple[int, str]]) -> None:
     storms.two_lanes_end_alone(qualities, cuts, troubles)
+
+
+@hypothesis.settings(max_examples=100, deadline=None, database=None)
+@hypothesis.given(**storms.TRIALS)
+def test_a_trial_of_the_unchanged_revision_changes_nothing_through_any_storm(quality: str, cuts: list[int | None], troubles: list[tuple[int, str]]) -> None:
+    storms.tries_and_changes_nothing(quality, cuts, troubles)

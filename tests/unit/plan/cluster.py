@@ -78,8 +78,8 @@ class Cluster:
         self._deployments()
 
     def quality(self, revision: str) -> Quality:
-        """How a revision behaves: by its hash."""
-        return self.qualities.get(revision.partition("-")[0], Quality())
+        """How a revision behaves: by its id, else by its hash."""
+        return self.qualities.get(revision) or self.qualities.get(revision.partition("-")[0], Quality())
 
     def tick(self, seconds: float = 1.0) -> None:
         """Let time pass, a second at a time."""
@@ -119,8 +119,8 @@ class Cluster:
 
     def routes(self) -> document.RouteDocument | None:
         """The stored route document."""
-        for (kind, _), thing in self.things.items():
-            if kind == "ConfigMap":
+        for thing in self.things.values():
+            if document.KEY in thing.get("data", {}):
                 return document.RouteDocument.model_validate_json(thing["data"][document.KEY])
         return None
 

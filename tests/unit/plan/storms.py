@@ -5,6 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 from tests.unit.plan import cluster, world
 
+from fairlane.api import status as statuses
+
 STEPS = [{"weight": 10, "duration": "20s"}, {"weight": 50, "duration": "20s"}]
 QUALITIES = {
     "good": cluster.Quality(load_seconds=6),
@@ -89,6 +91,29 @@ def serves_the_last_change(changes: list[tuple[int, int | None]], cuts: list[int
     assert made.lane("chat").stable.partition("-")[0] == made.hash("chat")
     assert made.lane("chat").rejected == []
     assert {pod.revision for pod in made.cluster.pods} == {made.lane("chat").stable}
+
+
+TRIALS = {"quality": st.sampled_from(["good", "slow", "crashing while it loads"]), "cuts": CUTS, "troubles": TROUBLES}
+
+
+def tries_and_changes_nothing(quality: str, cuts: list[int | None], troubles: list[tuple[int, str]]) -> None:
+    """Try the unchanged revision through a storm: whatever the judge says of it, the stable serves and nothing is left."""
+    made = world.World(service(2))
+    made.run(30)
+    stable, due = made.lane("chat").stable, dict(troubles)
+    made.cluster.qualities[f"{stable.partition('-')[0]}-2"] = QUALITIES[quality]
+    made.say("trial", "chat", stable)
+    for number, cut in enumerate([*cuts, *[None] * (61 - len(cuts))]):
+        made.cluster.tick(2)
+        if number in due:
+            trouble(made, due[number])
+        made.reconcile(cut)
+    made.metrics = True
+    made.settle(seconds=1200)
+    lane = made.lane("chat")
+    assert (lane.stable, lane.canary, lane.rejected, lane.ready_replicas) == (stable, "", [], 2)
+    assert [item.result for item in made.status.history] == [statuses.Result.TRIED]
+    assert {pod.revision for pod in made.cluster.pods} == {stable}
 
 
 PAIRS = {"qualities": st.tuples(st.sampled_from(sorted(QUALITIES)), st.sampled_from(sorted(QUALITIES))), "cuts": CUTS, "troubles": TROUBLES}

@@ -29,6 +29,12 @@ def test_two_lanes_end_alone(qualities: tuple[str, str], cuts: list[int | None],
     storms.two_lanes_end_alone(qualities, cuts, troubles)
 
 
+@hypothesis.settings(max_examples=6, deadline=None, derandomize=True, database=None)
+@hypothesis.given(**storms.TRIALS)
+def test_a_trial_of_the_unchanged_revision_changes_nothing(quality: str, cuts: list[int | None], troubles: list[tuple[int, str]]) -> None:
+    storms.tries_and_changes_nothing(quality, cuts, troubles)
+
+
 @pytest.mark.parametrize("quality", ["good", "slow"])
 def test_a_pass_repeated_without_its_status_writes_the_same(quality: str) -> None:
     made, _ = storms.started(2, 1, 2.0, quality)

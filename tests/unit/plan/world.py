@@ -170,7 +170,7 @@ class World:
             self._check_deletion(write)
             self.cluster.delete(write.kind, write.name)
             return
-        if write["kind"] == "ConfigMap":
+        if document.KEY in write.get("data", {}):
             self._check_routes(document.RouteDocument.model_validate_json(write["data"][document.KEY]))
         if write["kind"] == "Deployment":
             self._check_scale(write)

@@ -6,11 +6,12 @@ import pytest
 from tests.unit.rollout import views
 
 from fairlane.api import status as statuses
-from fairlane.core import observed
+from fairlane.core import observed, revisions
 from fairlane.core.rollout import commands, view
 
 PHASE = statuses.Phase
 IDLE = {"phase": PHASE.IDLE, "canary": "", "weight": 0}
+SAME = revisions.Rendered(lane="chat", inputs={}, template={}, gpus=1, hash="aaaaaaaa")
 STUCK = (views.pod(ready=False, scheduled_at=None, unschedulable="no GPU"),)
 
 
@@ -53,13 +54,22 @@ def test_what_moves_the_lane(made: view.Move, phase: statuses.Phase) -> None:
         (_said("pause", {"paused": True}), "the lane is paused already"),
         (_said("resume"), "the lane is not paused"),
         (_said("retry"), "revision bbbbbbbb is not rejected"),
-        (_said("explode"), "there is no such command; use one of pause, resume, promote, abort, retry"),
+        (_said("trial"), "bbbbbbbb-1 is on trial already"),
+        (_said("trial", IDLE), "the spec asks for bbbbbbbb and aaaaaaaa-1 serves: a trial is of an unchanged revision; end the rollout or revert the spec"),
+        (_said("trial", IDLE | {"paused": True}, rendered=SAME), "the lane is paused; `fairlane resume` first"),
+        (_said("trial", IDLE, rendered=SAME, waits_for="batch"), "lane batch comes first: its canary has no node yet"),
+        (_said("trial", IDLE, rendered=SAME, pods=()), "aaaaaaaa-1 has no ready replica to compare with"),
+        (_said("trial", IDLE, revision="cccccccc-1", rendered=SAME), "it names revision cccccccc-1, but no revision is on trial"),
+        (_said("promote", {"trial": True}), "it is the same revision: a trial by `fairlane trial` ends by itself or by `fairlane abort`"),
+        (_said("explode"), "there is no such command; use one of pause, resume, promote, abort, retry, trial"),
         (_said("pause", {"stable": "", **IDLE}), "the lane has no revision yet"),
     ],
     ids=[
         "promote in an idle lane", "abort in an idle lane", "abort twice", "promote twice", "promote of another revision",
         "abort of the next trial of the same hash",
-        "pause twice", "resume of what runs", "retry of what was not rejected", "no such command", "a lane without a revision",
+        "pause twice", "resume of what runs", "retry of what was not rejected",
+        "a trial beside a canary", "a trial of what changed", "a trial in a paused lane", "a trial while another lane waits",
+        "a trial of a dead stable", "a trial of another revision", "promote of a trial", "no such command", "a lane without a revision",
     ],
 )
 def test_what_does_nothing_says_why(made: view.Move, words: str) -> None:

@@ -7,7 +7,7 @@ from ...api import spec as specs
 from ...api import status as statuses
 from .. import clock
 from ..judge import types as judging
-from . import capacity, loading, promoting, reasons, record, rollback, verdict, view
+from . import capacity, loading, promoting, reasons, record, rollback, trying, verdict, view
 
 SCRAPED_WITHIN = 30.0   # seconds: two scrapes at Prometheus' usual interval of 15 s
 
@@ -15,6 +15,8 @@ SCRAPED_WITHIN = 30.0   # seconds: two scrapes at Prometheus' usual interval of 
 def failed(lane: view.View, said: judging.Verdict) -> view.Move:
     """Roll back on a Fail, with the numbers."""
     status = lane.status
+    if status.trial:
+        return trying.alarm(lane, said)
     where = f"at {status.weight} %, {clock.short(clock.since(status.step_since or status.phase_since, lane.now))} into the step"
     return rollback.begin(lane, status, said.reason, f"{status.canary} was rolled back {where}: {said.message}", reject=True, verdict=said)
 
@@ -157,7 +159,9 @@ def _advance(lane: view.View, status: statuses.LaneStatus, said: judging.Verdict
     made = record.decision(lane, said.outcome, reason, told, said.record)
     decided = view.changed(status, decisions=record.added(status, made), evidence=said.record or status.evidence, verdict=said.outcome)
     ended = view.normal(reasons.EVENT_STEP_ENDED, f"{lane.spec.name}: {status.canary} at {status.weight} % ({reason}): {told}")
-    if capacity.last_step(lane.rollout, status):
+    if capacity.last_step(lane.rollout, status) and status.trial:
+        move = trying.finish(lane, decided)
+    elif capacity.last_step(lane.rollout, status):
         move = promoting.begin(lane, decided, f"the last step is over: {told}")
     else:
         move = next_step(lane, view.changed(decided, step=status.step + 1))

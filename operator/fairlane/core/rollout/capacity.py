@@ -66,7 +66,7 @@ def _stable(lane: view.View, status: statuses.LaneStatus) -> int:
     if status.phase in (statuses.Phase.WAITING, statuses.Phase.LOADING) and status.canary:
         if status.in_place:
             return full - 1
-        if status.weight == 0 and stable_is_down(lane, status):
+        if status.weight == 0 and not status.trial and stable_is_down(lane, status):
             blocked = loading.blocked(lane) is not None
             return 0 if blocked or present == 0 else full
     return full

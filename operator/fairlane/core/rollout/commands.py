@@ -4,10 +4,10 @@ import dataclasses
 
 from ...api import status as statuses
 from .. import observed, planned
-from . import promoting, reasons, rollback, view
+from . import promoting, reasons, rollback, trying, view
 
 HANDLED = 20
-NAMES = ("pause", "resume", "promote", "abort", "retry")
+NAMES = ("pause", "resume", "promote", "abort", "retry", "trial")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +54,8 @@ def _follow(lane: view.View, command: observed.Command) -> view.Move | Refusal:
             return _promote(lane)
         case "abort":
             return _abort(lane)
+        case "trial":
+            return Refusal(why) if (why := trying.obstacle(lane)) else trying.start(lane)
         case _:
             return Refusal(f"there is no such command; use one of {', '.join(NAMES)}")
 
@@ -79,6 +81,8 @@ def _promote(lane: view.View) -> view.Move | Refusal:
     status = lane.status
     if not status.canary:
         return _start_at_once(lane)
+    if status.trial:
+        return Refusal(trying.FORBIDDEN)
     if status.phase in (statuses.Phase.PROMOTING, statuses.Phase.ROLLING_BACK):
         return Refusal(f"the lane is {status.phase} already")
     return promoting.command(lane)

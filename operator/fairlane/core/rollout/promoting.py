@@ -87,9 +87,11 @@ def replace(lane: view.View) -> view.Move:
 
 def cures(lane: view.View) -> bool:
     """Whether the stable died while the canary serves: the canary then is all there is, and takes the lane."""
-    return lane.status.weight > 0 and lane.usable(lane.status.canary) > 0 and capacity.stable_is_down(lane, lane.status)
+    return not lane.status.trial and lane.status.weight > 0 and lane.usable(lane.status.canary) > 0 and capacity.stable_is_down(lane, lane.status)
 
 
 def takes_over(lane: view.View) -> bool:
     """Whether the stable cannot serve, so that a ready canary is the cure."""
+    if lane.status.trial:
+        return False
     return capacity.stable_is_down(lane, lane.status) or (lane.status.promote_when_ready and not lane.ready(lane.status.stable))

@@ -1,5 +1,7 @@
 """Which stored revision answers to the desired inputs? Stored ones are never rendered again."""
 
+import dataclasses
+
 from .. import revisions as stored
 from . import view
 
@@ -15,6 +17,15 @@ def choose(lane: view.View) -> stored.Revision:
     if latest is not None and latest.ordinal > spent:
         return latest
     return make(lane.rendered, spent + 1)
+
+
+def again(lane: view.View) -> stored.Revision:
+    """Return the stable revision under the next ordinal, with the pod template that it was stored with: nothing is rendered anew."""
+    stable = resolve(lane, lane.status.stable)
+    known = stable or make(lane.rendered, 1)
+    taken = lane.used | {lane.status.stable}
+    spent = max((ordinal(name) for name in taken if view.hash_of(name) == known.hash), default=0)
+    return dataclasses.replace(known, ordinal=spent + 1)
 
 
 def ordinal(revision: str) -> int:

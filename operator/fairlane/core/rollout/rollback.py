@@ -14,7 +14,19 @@ def begin(lane: view.View, status: statuses.LaneStatus, reason: str, message: st
     outcome = verdict.outcome if verdict else statuses.Outcome.FAIL if reject else statuses.Outcome.INSUFFICIENT
     evidence = verdict.record if verdict else None
     made = record.decision(lane, outcome, reason, message, evidence)
-    result = statuses.Result.ROLLED_BACK if reject else statuses.Result.SUPERSEDED
+    after = view.changed(
+        status,
+        verdict=verdict.outcome if verdict else status.verdict,
+        evidence=evidence or status.evidence,
+        decisions=record.added(status, made),
+        rejected=revisions.reject(status.rejected, view.hash_of(status.canary)) if reject and not status.trial else status.rejected,
+    )
+    failed = statuses.Result.TRIED if status.trial else statuses.Result.ROLLED_BACK
+    return withdraw(lane, after, reason, message, failed if reject else statuses.Result.SUPERSEDED)
+
+
+def withdraw(lane: view.View, status: statuses.LaneStatus, reason: str, message: str, result: statuses.Result) -> view.Move:
+    """Take the canary's traffic away; its pods follow."""
     after = view.changed(
         status,
         phase=statuses.Phase.ROLLING_BACK,
@@ -23,11 +35,7 @@ def begin(lane: view.View, status: statuses.LaneStatus, reason: str, message: st
         reason=reason,
         message=view.clipped(message),
         result=result,
-        verdict=verdict.outcome if verdict else status.verdict,
-        evidence=evidence or status.evidence,
         judge_state="",
-        decisions=record.added(status, made),
-        rejected=revisions.reject(status.rejected, view.hash_of(status.canary)) if reject else status.rejected,
         held_since=None,
         promote_when_ready=False,
     )
@@ -80,6 +88,8 @@ def released(lane: view.View) -> bool:
 def _announcement(lane: view.View, status: statuses.LaneStatus, message: str) -> planned.Event:
     if status.result is statuses.Result.SUPERSEDED:
         return view.normal(reasons.EVENT_SUPERSEDED, f"{lane.spec.name}: {message}")
+    if status.reason == reasons.NOTHING_FOUND:
+        return view.normal(reasons.EVENT_ROLLING_BACK, f"{lane.spec.name}: {status.canary} is withdrawn: {message}")
     return view.warning(reasons.EVENT_ROLLING_BACK, f"{lane.spec.name}: {message}")
 
 
@@ -91,4 +101,5 @@ def _end(lane: view.View, status: statuses.LaneStatus) -> view.Move:
         return view.Move(after, record=ended)
     took = clock.short(clock.since(status.started_at, lane.now))
     message = f"{lane.spec.name}: {status.canary} is gone after {took} and {ended.canary_requests} requests; {status.stable} serves. {status.message}"
-    return view.Move(after, (view.warning(reasons.EVENT_ROLLED_BACK, message),), record=ended)
+    event = view.normal(reasons.EVENT_TRIED, message) if result is statuses.Result.TRIED else view.warning(reasons.EVENT_ROLLED_BACK, message)
+    return view.Move(after, (event,), record=ended)

@@ -16,16 +16,19 @@ _LONG = 3600.0
 
 
 def line(lanes: list[statuses.LaneStatus], now: datetime.datetime) -> str:
-    """Return `chat 10% canary (4m), batch waiting`; empty where nothing rolls."""
+    """Return `chat 10% canary (4m), batch waiting, long trial 10% (1m)`; empty where nothing rolls."""
     return ", ".join(_lane(lane, now) for lane in lanes if lane.phase is not statuses.Phase.IDLE)
 
 
 def _lane(lane: statuses.LaneStatus, now: datetime.datetime) -> str:
+    name = f"{lane.name} trial" if lane.trial else lane.name
     if lane.phase is statuses.Phase.WAITING:
-        return f"{lane.name} {_WORDS[lane.phase]}"
-    what = f"{lane.weight}% canary" if lane.phase is statuses.Phase.ANALYZING else _WORDS[lane.phase]
-    weight = f" {lane.weight}%" if lane.weight and lane.phase is not statuses.Phase.ANALYZING else ""
-    return f"{lane.name} {what}{weight} ({_age(clock.since(lane.started_at, now))})"
+        return f"{name} {_WORDS[lane.phase]}"
+    age = _age(clock.since(lane.started_at, now))
+    if lane.phase is statuses.Phase.ANALYZING:
+        return f"{name} {lane.weight}% ({age})" if lane.trial else f"{name} {lane.weight}% canary ({age})"
+    weight = f" {lane.weight}%" if lane.weight else ""
+    return f"{name} {_WORDS[lane.phase]}{weight} ({age})"
 
 
 def _age(seconds: float) -> str:
