@@ -24,6 +24,8 @@ _PODS_OF = {"router_ttft": "ttft", "router_duration": "e2e"}    # the router doe
 _LEAST_SHARE = 1e-6     # objective of errors that is tested; 0 cannot be bet on
 _MOST_SHARE = 0.95
 
+_Sums = tuple[float, memory.Snapshot | None, tuple[float, float, memory.Over], float]     # weight, restart, counts, dispersion
+
 
 @dataclasses.dataclass(frozen=True)
 class Part:
@@ -84,21 +86,17 @@ def latencies(known: memory.Memory) -> list[str]:
 
 
 def _relative(known: memory.Memory, metric: str, weight: float, analysis: specs.Analysis) -> Iterator[Part]:
-    """A metric's parts of the mean."""
+    """A metric's parts of the mean: each edge's since the start, uncapped, and since every restart."""
     counts, allowed, tails = known.counts(metric), margins.of(metric, analysis), known.tails[metric]
     for index, (tail, over) in enumerate(zip(tails, counts.over, strict=True)):
         here, phi = weight / len(tails), dispersion(known, metric, index)[0]
-
-        def part(share: float, log_e: float, since: memory.Snapshot | None = None, here: float = here, edge: float | None = tail.edge) -> Part:
-            return Part(math.log(here * share) + log_e, metric, edge, since)
-
-        totals = counts.canary, counts.stable
-        yield part(START, bets.log_e_fail(over.capped, over.stable, *totals, allowed.tau, allowed.delta, phi))
-        yield part(RAW, bets.log_e_fail(over.canary, over.stable, *totals, allowed.tau, allowed.delta, max(RAW_PHI, RAW_PHI_SCALE * phi)))
-        for snapshot in known.snapshots:
-            n_s, n_c, x = since(counts, snapshot, metric, index)
-            log_e = bets.log_e_fail(x.capped, x.stable, n_c, n_s, allowed.tau, allowed.delta, phi)
-            yield part(RESTART / (snapshot.number * (snapshot.number + 1)), log_e, snapshot)
+        whole = counts.stable, counts.canary, over
+        raw = counts.stable, counts.canary, over._replace(capped=over.canary)
+        sums: list[_Sums] = [(START, None, whole, phi), (RAW, None, raw, max(RAW_PHI, RAW_PHI_SCALE * phi))]
+        sums += [(RESTART / (item.number * (item.number + 1)), item, since(counts, item, metric, index), phi) for item in known.snapshots]
+        for share, snapshot, (n_s, n_c, x), tempered in sums:
+            log_e = bets.log_e_fail(x.capped, x.stable, n_c, n_s, allowed.tau, allowed.delta, tempered)
+            yield Part(math.log(here * share) + log_e, metric, tail.edge, snapshot)
 
 
 def since(counts: memory.Counts, snapshot: memory.Snapshot | None, metric: str, index: int) -> tuple[float, float, memory.Over]:
