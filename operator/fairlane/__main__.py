@@ -1,8 +1,8 @@
-"""The processes of the image: `python -m fairlane operator` and `python -m fairlane agent [--init]`."""
+"""The processes of the image: `python -m fairlane operator`, `agent [--init]` and `load`."""
 
 import sys
 
-USAGE = "usage: python -m fairlane operator | agent [--init]"
+USAGE = "usage: python -m fairlane operator | agent [--init] | load"
 
 
 def main(arguments: list[str]) -> int:
@@ -16,6 +16,10 @@ def main(arguments: list[str]) -> int:
             from .router import main as agent
 
             return agent.run(rest)
+        case ["load"]:
+            from .load import main as load
+
+            return load.run()
         case _:
             sys.stderr.write(f"{USAGE}\nunknown arguments: {' '.join(arguments) or 'none'}\n")
             return 2

@@ -1,5 +1,7 @@
 """What users write of rollouts: `LLMService.spec.rollout`. Others import these names from `spec`."""
 
+from typing import Annotated
+
 import pydantic
 from pydantic import Field
 
@@ -48,6 +50,19 @@ class Tolerance(base.Model):
     ))
 
 
+RequestRate = Annotated[str, pydantic.StringConstraints(pattern=r"^(0\.(0[1-9]|[1-9][0-9]?)|[1-9][0-9]?(\.[0-9]{1,2})?|100)$", max_length=5)]
+"""Requests per second as a string, from 0.01 to 100."""
+
+
+class SyntheticLoad(base.Model):
+    """Requests that Fairlane itself sends to a lane whose users send too few to judge a canary by."""
+
+    requests_per_second: RequestRate = Field(description=(
+        "What a lane with a canary gets at least, its users' requests included: what is missing is sent. Number from 0.01 to 100 as a string: \"2\". Required."
+    ))
+    max_requests: int = Field(5000, ge=1, le=1_000_000, description="Most synthetic requests of one rollout in one lane. Unit: requests. Default: 5000.")
+
+
 class Analysis(base.Model):
     """How the canary is judged."""
 
@@ -62,8 +77,14 @@ class Analysis(base.Model):
     ))
     tolerance: list[Tolerance] = Field(
         [], max_length=6, json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["metric"]},
-        description="Per metric, how much worse than the stable is no harm; a metric that is not listed has the defaults: 1.25 times the stable's share, plus 0.001.",
+        description=(
+            "Per metric, how much worse than the stable is no harm; a metric that is not listed has the defaults: 1.25 times the stable's share, plus 0.001."
+        ),
     )
+    synthetic_load: SyntheticLoad | None = Field(None, description=(
+        "Requests that Fairlane sends to lanes with too little traffic while their canary is judged, of the lengths of the users' own, to stable and canary alike; "
+        "they are kept out of envoy_fairlane_requests and of Fairlane's alerts. They cost GPU time. Default: none are sent."
+    ))
 
 
 class Warmup(base.Model):

@@ -7,13 +7,13 @@ from pydantic import Field
 
 from . import base, rules
 from .lanes import Admission, Flags, Lane, Match, Objectives, Profile, Scheduler, Timeouts
-from .rollouts import Analysis, OnInsufficient, Rollout, Step, Warmup
+from .rollouts import Analysis, OnInsufficient, Rollout, Step, SyntheticLoad, Warmup
 
 # One address for all parts of the spec, wherever they are written.
 __all__ = [
     "Admission", "Analysis", "CaKeyRef", "CacheVolume", "Engine", "Flags", "Gpu", "LLMServiceSpec", "Lane", "Match", "Metrics",
     "ModelSource", "Objectives", "OnInsufficient", "Profile", "Prometheus", "Rollout", "Router", "RouterService", "Scheduler",
-    "SecretKeyRef", "SecretRef", "ServiceType", "Step", "Timeouts", "Tls", "Warmup",
+    "SecretKeyRef", "SecretRef", "ServiceType", "Step", "SyntheticLoad", "Timeouts", "Tls", "Warmup",
 ]
 
 Image = Annotated[str, pydantic.StringConstraints(pattern=r"^\S+$", max_length=512)]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 SERVICE_LABEL = "fairlane.dev/service"
 LANE_LABEL = "fairlane.dev/lane"
 REVISION_LABEL = "fairlane.dev/revision"
-COMPONENT_LABEL = "fairlane.dev/component"     # engine | router
+COMPONENT_LABEL = "fairlane.dev/component"     # engine | router | load
 MANAGED_BY = {"app.kubernetes.io/managed-by": "fairlane"}
 
 APPLIED_ANNOTATION = "fairlane.dev/applied"            # hash of the object as last applied
@@ -57,6 +57,16 @@ def engine(service: str, lane: str, revision: str) -> str:
 def lane(service: str, lane_name: str) -> str:
     """Name of a lane's PodDisruptionBudget."""
     return bounded(f"{service}-{lane_name}")
+
+
+def load(service: str, lane_name: str) -> str:
+    """Name of the Deployment and ConfigMap of a lane's synthetic load; no revision ends so."""
+    return bounded(f"{service}-{lane_name}-load", 45)
+
+
+def synthetic_key(uid: str, lane_name: str, canary: str) -> str:
+    """What marks the synthetic requests of one rollout in one lane: no client of the router knows the service's uid."""
+    return digest(["synthetic", uid, lane_name, canary], 32)
 
 
 def labels(service: str, component: str, lane_name: str = "", revision: str = "") -> dict[str, str]:

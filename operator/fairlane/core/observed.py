@@ -8,7 +8,9 @@ from ..api import spec as specs
 from ..api import status as statuses
 from . import revisions as stored
 from . import service
+from . import traffic as measured
 from .judge import types as judging
+from .load import document as sending
 from .routing import document as routing
 
 
@@ -115,6 +117,8 @@ class Observed:
     children: tuple[Child, ...] = ()
     evidence: Mapping[str, judging.Evidence | judging.Unavailable] = dataclasses.field(default_factory=dict)   # by lane under trial; none: not asked now
     rates: Mapping[str, float] = dataclasses.field(default_factory=dict)   # requests/s in the last hour by lane, where a canary loads
+    loads: Mapping[str, sending.Load] = dataclasses.field(default_factory=dict)          # by lane: what the senders of synthetic load were told last
+    traffic: Mapping[str, measured.Traffic] = dataclasses.field(default_factory=dict)   # by lane, where it may get synthetic load
     heartbeat_renewed: datetime.datetime | None = None
     settings: Settings = Settings()
 

@@ -13,7 +13,7 @@ from .judge import types as evidence
 from .objects import monitoring
 from .objects import router as router_objects
 from .objects import routes as routes_objects
-from .rollout import agents, analysis, children, commands, freeze, history, lanes, reasons, routes, summary, view
+from .rollout import agents, analysis, children, commands, freeze, history, lanes, reasons, routes, summary, synthetic, view
 from .routing import document
 
 IDLE_SECONDS = 60.0      # nothing moves: events wake a pass, this is for those that were lost
@@ -65,7 +65,8 @@ def _followed(seen: observed.Observed, spec: specs.LLMServiceSpec, judge: view.J
     around = _around(seen, spec)
     moved = lanes.advance(seen, spec, rendered, judge)
     document_ = routes.assembled(seen, spec, tuple(routes.lane_route(item.view, item.status) for item in moved))
-    apply = [routes_objects.config_map(seen.ref, document_), *children.engines(seen.ref, moved), *around]
+    senders = synthetic.objects(seen, spec, document_, moved)
+    apply = [routes_objects.config_map(seen.ref, document_), *children.engines(seen.ref, moved), *senders, *around]
     events, records = _farewells(seen, spec)
     return _Decided(moved, document_, apply, children.garbage(seen, apply, document_, moved), events, records)
 
@@ -81,7 +82,7 @@ def _frozen(seen: observed.Observed, judge: view.Judge, refused: str) -> _Decide
     apply = freeze.objects(seen, moved)
     if document_ is not None and document_ != seen.routes:
         apply = [routes_objects.config_map(seen.ref, document_), *apply]
-    delete = children.released(seen, document_, moved) if document_ is not None else ()
+    delete = (*children.released(seen, document_, moved), *synthetic.ended(seen, document_)) if document_ is not None else ()
     return _Decided(moved, document_, apply, delete, refused=refused)
 
 

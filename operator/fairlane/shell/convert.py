@@ -13,7 +13,9 @@ from ..api import spec as specs
 from ..api import status as statuses
 from ..core import errors, names, observed
 from ..core import revisions as stored
+from ..core.load import document as load
 from ..core.objects import engine as engine_objects
+from ..core.objects import load as load_objects
 from ..core.objects import routes as route_objects
 from ..core.routing import document as routing
 
@@ -145,6 +147,18 @@ def routes(things: Iterable[Object], name: str) -> routing.RouteDocument | None:
     except errors.FairlaneError as error:
         _log.warning("%s", error)
         return None
+
+
+def loads(things: Iterable[Object]) -> dict[str, load.Load]:
+    """Return by lane what the senders of synthetic load were told; what cannot be read is written anew."""
+    found = {}
+    for thing in things:
+        if label(thing, names.COMPONENT_LABEL) == load_objects.COMPONENT:
+            try:
+                found[label(thing, names.LANE_LABEL)] = load_objects.parse(thing)
+            except errors.FairlaneError as error:
+                _log.warning("%s", error)
+    return found
 
 
 def label(thing: Object, name: str) -> str:

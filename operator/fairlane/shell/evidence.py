@@ -1,11 +1,14 @@
 """Evidence with the service's own credentials: Secrets read anew each time, connections kept."""
 
+import asyncio
+import dataclasses
+
 import httpx
 
 from ..api import spec as specs
 from ..core import errors, observed
 from ..core.judge import types as judging
-from . import kube, prometheus, secrets
+from . import kube, prometheus, secrets, shapes
 
 _KEPT = 32   # clients
 
@@ -18,7 +21,7 @@ class Gatherer:
         self._clients: dict[tuple[object, ...], httpx.AsyncClient] = {}
 
     async def gather(self, value: observed.Observed) -> prometheus.Gathered:
-        """Return evidence and rates by lane; lanes whose numbers cannot be had are Unavailable."""
+        """Return evidence, rates and traffic by lane; lanes whose numbers cannot be had are Unavailable."""
         assert value.spec is not None
         try:
             client = await self._client(value.spec.metrics.prometheus, value.namespace)
@@ -26,7 +29,8 @@ class Gatherer:
             return self._none(value, "NotConfigured", str(error))
         except kube.KubeError as error:
             return self._none(value, "PrometheusError", str(error))
-        return await prometheus.gather(value, client)
+        gathered, traffic = await asyncio.gather(prometheus.gather(value, client), shapes.read(value, client))
+        return dataclasses.replace(gathered, traffic=traffic)
 
     async def close(self) -> None:
         """Close all connections."""

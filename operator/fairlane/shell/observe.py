@@ -70,6 +70,7 @@ def _seen(thing: Object, lists: Mapping[resources.Resource, list[Object]], now: 
         router_ready=sum(router.ready and not router.terminating for router in routers),
         routes=convert.routes(own[resources.CONFIG_MAP], names.routes(service.name)),
         children=convert.children(children),
+        loads=convert.loads(own[resources.CONFIG_MAP]),
         heartbeat_renewed=convert_pods.renewed(own[resources.LEASE], names.heartbeat(service.name)),
         settings=settings,
     )

@@ -18,6 +18,7 @@ import httpx
 from ..api import base
 from ..api import status as statuses
 from ..core import clock, errors, observed
+from ..core import traffic as measured
 from ..core.judge import evidence as judging
 from ..core.judge import memory, queries, samples, types
 
@@ -33,6 +34,7 @@ class Gathered:
 
     evidence: Mapping[str, types.Evidence | types.Unavailable] = dataclasses.field(default_factory=dict)
     rates: Mapping[str, float] = dataclasses.field(default_factory=dict)     # requests/s in the last hour, where a canary loads
+    traffic: Mapping[str, measured.Traffic] = dataclasses.field(default_factory=dict)     # where a lane may get synthetic load
 
 
 class _BadAnswer(errors.FairlaneError):
@@ -133,7 +135,7 @@ async def _lane(seen: observed.Observed, window: queries.Window, http: httpx.Asy
     place = str(httpx.URL(address).copy_with(userinfo=b"")).rstrip("/")   # a password in the address is nobody's to read
     try:
         async with asyncio.timeout(deadline):
-            now = _moment(await _ask(http, address, queries.CLOCK))
+            now = _moment(await ask(http, address, queries.CLOCK))
             if skewed := _skew(seen.now, now, window.cursor):
                 return types.Unavailable("ClockSkew", skewed)
             until = now - datetime.timedelta(seconds=queries.SETTLE)
@@ -154,7 +156,7 @@ async def _rate(seen: observed.Observed, lane: str, http: httpx.AsyncClient, dea
     """A lane's requests per second lately; None where it cannot be had: it decides nothing."""
     try:
         async with asyncio.timeout(deadline):
-            found = await _ask(http, url(seen), queries.rate(seen.name, seen.namespace, lane, _labels(seen)))
+            found = await ask(http, url(seen), queries.rate(seen.name, seen.namespace, lane, _labels(seen)))
     except (TimeoutError, httpx.HTTPError, OSError, errors.FairlaneError):
         return None
     return found[0].value if found else None
@@ -180,7 +182,7 @@ def _skew(ours: datetime.datetime, theirs: datetime.datetime, cursor: types.Curs
 
 async def _round(http: httpx.AsyncClient, address: str, asked: Sequence[queries.Query]) -> dict[str, Sequence[samples.Sample]]:
     """All queries' samples by name; the first failure is raised when all have ended."""
-    answers = await asyncio.gather(*(_ask(http, address, query) for query in asked), return_exceptions=True)
+    answers = await asyncio.gather(*(ask(http, address, query) for query in asked), return_exceptions=True)
     results = {}
     for query, answer in zip(asked, answers, strict=True):
         if isinstance(answer, BaseException):
@@ -189,8 +191,8 @@ async def _round(http: httpx.AsyncClient, address: str, asked: Sequence[queries.
     return results
 
 
-async def _ask(http: httpx.AsyncClient, address: str, query: queries.Query) -> Sequence[samples.Sample]:
-    """One query's samples; _BadAnswer names the query."""
+async def ask(http: httpx.AsyncClient, address: str, query: queries.Query) -> Sequence[samples.Sample]:
+    """Return one query's samples; a FairlaneError names the query and what was answered."""
     parameters = {"query": query.text} if query.time is None else {"query": query.text, "time": f"{query.time:.3f}"}
     body = bytearray()
     async with http.stream("GET", f"{address}/api/v1/query", params=parameters) as response:

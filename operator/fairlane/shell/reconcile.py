@@ -77,7 +77,8 @@ class Reconciler:
             self._forget(key)
             return None
         gathered = await self._gathered(seen.observed)
-        seen = dataclasses.replace(seen, observed=dataclasses.replace(seen.observed, evidence=gathered.evidence, rates=gathered.rates))
+        known = dataclasses.replace(seen.observed, evidence=gathered.evidence, rates=gathered.rates, traffic=gathered.traffic)
+        seen = dataclasses.replace(seen, observed=known)
         plan = self._parts.decide(seen.observed)
         await self._carry_out(plan, seen)
         beat = write.beat_interval(seen.observed.spec) if plan.renew_heartbeat else self._parts.resync_seconds

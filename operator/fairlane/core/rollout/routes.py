@@ -7,7 +7,7 @@ from ...api import spec as specs
 from ...api import status as statuses
 from .. import observed
 from ..routing import document
-from . import view
+from . import synthetic, view
 
 
 def tracks(lane: view.View, status: statuses.LaneStatus) -> tuple[document.Track, ...]:
@@ -65,6 +65,7 @@ def assembled(seen: observed.Observed, spec: specs.LLMServiceSpec, lanes: tuple[
     """Return the document. A lane that was added later is named when it can serve; the default lane changes when the new one can."""
     stored = seen.routes
     before = {lane.name for lane in stored.lanes} if stored else set()
+    lanes = tuple(synthetic.marked(seen, spec, lane) for lane in lanes)
     shown = tuple(lane for lane in lanes if lane.tracks or not before or lane.name in before)
     default = _default(stored, spec.router.default_lane, shown)
     return document.RouteDocument(
