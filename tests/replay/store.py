@@ -1,0 +1,136 @@
+"""Prometheus' HTTP API over series in memory, on the loopback, with a clock of the test's own and every fault that a real one can have."""
+
+import asyncio
+import contextlib
+import dataclasses
+import enum
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+from aiohttp import web
+from tests.replay import promql
+from tests.replay import series as data
+
+from fairlane.shell import prometheus
+
+SLOW = 30.0     # seconds
+
+
+class Fault(enum.Enum):
+    """What is wrong with the metrics store."""
+
+    NONE = "nothing"
+    STOPPED = "stopped"
+    SLOW = "slow"
+    NAN = "NaN"
+    EMPTY = "empty"
+    DUPLICATE = "duplicate series"
+    HTML = "HTML"
+    AHEAD = "its clock a minute ahead"
+    BEHIND = "its clock a minute behind"
+
+
+_SKEW = {Fault.AHEAD: 60.0, Fault.BEHIND: -60.0}
+_PAGE = "<!doctype html><html><title>Log in</title><body>Please log in.</body></html>"
+
+
+@dataclasses.dataclass
+class Store:
+    """A Prometheus. `now` is the true time (Unix seconds); its own clock may differ."""
+
+    database: data.Database = dataclasses.field(default_factory=data.Database)
+    now: float = 0.0
+    fault: Fault = Fault.NONE
+    port: int = 0
+    client: httpx.AsyncClient = dataclasses.field(default_factory=prometheus.client)
+    asked: int = 0
+    targets: set[str] = dataclasses.field(default_factory=set)    # pods of the last scrape
+    _runner: web.AppRunner | None = None
+    _site: web.TCPSite | None = None
+    _ending: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
+
+    @property
+    def url(self) -> str:
+        """Where it listens, or would."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def clock(self) -> float:
+        """The time that it takes to be now."""
+        return self.now + _SKEW.get(self.fault, 0.0)
+
+    async def set(self, fault: Fault) -> None:
+        """Break, or mend."""
+        self.fault = fault
+        if fault is Fault.STOPPED:
+            await self._close()
+        elif self._site is None:
+            await self._listen()
+
+    async def _listen(self) -> None:
+        assert self._runner is not None
+        self._site = web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True)
+        await self._site.start()
+        self.port = self._runner.addresses[0][1]
+
+    async def _close(self) -> None:
+        """Refuse connections, and end those that are kept open."""
+        assert self._runner is not None
+        if self._site is not None:
+            await self._site.stop()
+            self._site = None
+            if self._runner.server is not None:
+                await self._runner.server.shutdown(0.1)
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        self.asked += 1
+        match self.fault:
+            case Fault.SLOW:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._ending.wait(), SLOW)
+                return web.json_response(_answer([], self.clock))
+            case Fault.HTML:
+                return web.Response(text=_PAGE, content_type="text/html")
+            case _:
+                return self._result(request.query["query"], float(request.query.get("time", self.clock)))
+
+    def _result(self, query: str, time: float) -> web.Response:
+        try:
+            vector = promql.evaluate(query, self.database, time)
+        except promql.RefusedError as error:
+            return web.json_response({"status": "error", "errorType": "bad_data", "error": str(error)}, status=400)
+        return web.json_response(_answer(self._spoilt(vector), time))
+
+    def _spoilt(self, vector: promql.Vector) -> list[tuple[data.Labels, str]]:
+        found = [(labels, repr(value)) for labels, value in vector]
+        match self.fault:
+            case Fault.NAN:
+                return [(labels, "NaN" if labels else value) for labels, value in found]    # a series' value; what is computed stays
+            case Fault.EMPTY:
+                return [(labels, value) for labels, value in found if not labels]
+            case Fault.DUPLICATE:
+                return [({**labels, "prometheus_replica": name}, value) for labels, value in found for name in ("a", "b")]
+            case _:
+                return found
+
+
+@contextlib.asynccontextmanager
+async def running() -> AsyncIterator[Store]:
+    """A store that listens for the time of the block."""
+    store, app = Store(), web.Application()
+    app.router.add_get("/api/v1/query", store._handle)
+    store._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await store._runner.setup()
+    await store._listen()
+    try:
+        yield store
+    finally:
+        await store.client.aclose()
+        store._ending.set()
+        await store._runner.cleanup()
+
+
+def _answer(vector: list[tuple[data.Labels, str]], time: float) -> dict[str, Any]:
+    result = [{"metric": dict(labels), "value": [time, value]} for labels, value in vector]
+    return {"status": "success", "data": {"resultType": "vector", "result": result}}
