@@ -78,7 +78,7 @@ class Space:
         return sorted(records, key=lambda record: str(record["endedAt"]), reverse=True)
 
     def engine_pods(self, lane: str) -> list[dict[str, Any]]:
-        return self.get("pods", "-l", f"fairlane.dev/service={self.name},fairlane.dev/lane={lane}")
+        return self.get("pods", "-l", f"fairlane.dev/service={self.name},fairlane.dev/lane={lane},fairlane.dev/component=engine")
 
     def restarts(self, lane: str) -> dict[str, int]:
         """Restarts of each live pod of a lane by pod UID."""

@@ -1,11 +1,18 @@
 """Synthetic requests at a real Envoy: only their key makes them such, both tracks get them, users' numbers leave them out and the judge's do not."""
 
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 
 import httpx
 import pytest
 from tests.contract import envoy_engines, envoy_load, envoy_rig
 
+from fairlane.core.load import document as loads
 from fairlane.core.routing import document, metrics
 
 BODY, PATH, KEY, MARK = envoy_load.BODY, envoy_load.PATH, "0f" * 16, "x-fairlane-synthetic"
@@ -122,3 +129,27 @@ async def test_a_full_lane_refuses_them_as_it_does_users() -> None:
                     while not refused:
                         refused = (await client.post(PATH, json=BODY)).status_code == 429
             assert rig.total(metrics.SYNTHETIC_REQUESTS, code="429", flags="UO") >= 1
+
+
+def test_the_sender_reaches_both_tracks_and_stops_with_the_rollout(rig: envoy_rig.Rig, engines: envoy_engines.Engines, tmp_path: pathlib.Path) -> None:
+    told = loads.Load(
+        url=rig.url, lane="quiet", model="default", key=KEY, rate=50.0, max_requests=10_000, in_flight=8, prompt_tokens=(10, 90), output_tokens=(1, 64)
+    )
+    (tmp_path / loads.KEY).write_text(told.model_dump_json())
+    environment = os.environ | {"PYTHONPATH": "operator", "FAIRLANE_LOAD_DIR": str(tmp_path), "FAIRLANE_RUN_DIR": str(tmp_path)}
+    repository = pathlib.Path(__file__).parents[2]
+    with subprocess.Popen([sys.executable, "-m", "fairlane", "load"], cwd=repository, env=environment, stderr=subprocess.PIPE) as sender:
+        envoy_rig.until(lambda: rig.total(metrics.SYNTHETIC_REQUESTS, code="200") >= 60, 30)
+        assert rig.give(route(weight=0), found(engines)).taken
+        served = envoy_rig.until(lambda: engines["s"].served + engines["c"].served)
+        envoy_rig.until(lambda: [line for line in rig.log() if line["code"] == 403], 30)
+        sender.send_signal(signal.SIGTERM)
+        assert sender.wait(10) == 0
+    assert engines["s"].served + engines["c"].served - served <= 8, "only what was on its way"
+    lines = rig.log()
+    answered = [line for line in lines if line["code"] == 200]
+    assert {(line["lane"], line["synthetic"], line["stream"], line["request_id"][:19]) for line in answered} == {("quiet", "1", "1", "fairlane-synthetic-")}
+    assert {line["track"] for line in answered} == {"stable", "canary"}
+    assert all(10 <= int(line["prompt_tokens"]) <= 90 for line in answered)
+    assert len(answered) <= json.loads((tmp_path / "sent.json").read_text())["sent"] <= len(lines) + 8
+    assert rig.total(metrics.REQUESTS) == 0

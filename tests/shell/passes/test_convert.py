@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fairlane.core import names, observed
+from fairlane.core.load import document as load
 from fairlane.core.routing import document
 from fairlane.shell import convert, convert_pods
 
@@ -50,6 +51,17 @@ def test_a_spec_with_many_errors_names_the_first_and_counts_the_rest() -> None:
     text = service({f"unknown{number}": number for number in range(9)}).spec_error
     assert text.count("; ") == 5
     assert text.endswith("and 8 more")
+
+
+def test_what_senders_were_told_is_read_by_lane_and_what_cannot_be_read_is_left_out() -> None:
+    told = load.Load(url="http://r", lane="chat", model="m", key="k", rate=1.0, max_requests=1, in_flight=1, prompt_tokens=(1,), output_tokens=(1,))
+    labels = {names.COMPONENT_LABEL: "load", names.LANE_LABEL: "chat"}
+    things: list[Object] = [
+        {"metadata": {"name": "assistant-chat-load", "labels": labels}, "data": {load.KEY: told.model_dump_json()}},
+        {"metadata": {"name": "assistant-docs-load", "labels": labels | {names.LANE_LABEL: "docs"}}, "data": {load.KEY: "{"}},
+        {"metadata": {"name": "assistant-routes", "labels": {names.COMPONENT_LABEL: "router"}}, "data": {"routes.json": "{}"}},
+    ]
+    assert convert.loads(things) == {"chat": told}
 
 
 def test_a_good_service() -> None:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from fairlane.core import names, observed
-from fairlane.core.objects import engine
+from fairlane.core.objects import engine, load
 from fairlane.core.routing import document
 
 START = datetime.datetime(2026, 11, 29, 12, 0, tzinfo=datetime.UTC)
@@ -123,6 +123,12 @@ class Cluster:
             if document.KEY in thing.get("data", {}):
                 return document.RouteDocument.model_validate_json(thing["data"][document.KEY])
         return None
+
+    def loads(self) -> dict[str, Any]:
+        """What the senders of synthetic load were told, by lane."""
+        stored = [thing for (kind, _), thing in self.things.items() if kind == "ConfigMap"]
+        senders = [thing for thing in stored if thing["metadata"]["labels"][names.COMPONENT_LABEL] == load.COMPONENT]
+        return {thing["metadata"]["labels"][names.LANE_LABEL]: load.parse(thing) for thing in senders}
 
     def deployments(self) -> list[Thing]:
         """The engine Deployments."""

@@ -7,13 +7,20 @@ import pytest
 from tests.unit.plan import cluster as clusters
 from tests.unit.plan import world as worlds
 
-from fairlane.core import names
+from fairlane.core import names, traffic
 from fairlane.core.load import document as loads
 from fairlane.core.objects import load as objects
 from fairlane.core.routing import document
 
 PHASE, ON = worlds.PHASE, {"syntheticLoad": {"requestsPerSecond": "2"}}
 NAME = names.load("assistant", "chat")
+
+
+def asked() -> worlds.World:
+    """A service that asks for synthetic load, with users that send nothing."""
+    made = worlds.serving(analysis=ON)
+    made.traffic = {"chat": traffic.Traffic(0.0, 0.0)}
+    return made
 
 
 def sender(made: worlds.World) -> dict[str, Any] | None:
@@ -34,7 +41,7 @@ def key(made: worlds.World) -> str:
 
 
 def test_it_is_there_while_a_canary_is_judged_and_gone_with_it() -> None:
-    made = worlds.serving(analysis=ON)
+    made = asked()
     assert (sender(made), key(made)) == (None, "")
     worlds.changed(made, analysis=ON)
     made.until("chat", PHASE.LOADING)
@@ -52,7 +59,7 @@ def test_it_is_there_while_a_canary_is_judged_and_gone_with_it() -> None:
 
 
 def test_it_goes_with_a_canary_that_fails() -> None:
-    made = worlds.serving(analysis=ON)
+    made = asked()
     worlds.changed(made, clusters.Quality(errors=True), analysis=ON)
     made.until("chat", PHASE.ROLLING_BACK)
     made.run(2)
@@ -60,7 +67,7 @@ def test_it_goes_with_a_canary_that_fails() -> None:
 
 
 def test_it_goes_with_a_canary_that_fails_while_the_spec_cannot_be_followed() -> None:
-    made = worlds.serving(analysis=ON)
+    made = asked()
     worlds.changed(made, analysis=ON)
     made.until("chat", PHASE.ANALYZING)
     made.run(2)
@@ -73,6 +80,18 @@ def test_it_goes_with_a_canary_that_fails_while_the_spec_cannot_be_followed() ->
     assert (sender(made), ("ConfigMap", NAME) in made.cluster.things) == (None, False)
 
 
+def test_without_numbers_of_the_users_nothing_starts_to_send() -> None:
+    made = asked()
+    made.traffic = {}
+    worlds.changed(made, analysis=ON)
+    made.until("chat", PHASE.ANALYZING)
+    made.run(4)
+    assert (sender(made), told(made).rate) == (None, 0.0)
+    made.traffic = {"chat": traffic.Traffic(1.0, 0.0)}
+    made.run(2)
+    assert (sender(made) is not None, told(made).rate) == (True, 1.0)
+
+
 def test_who_did_not_ask_gets_none() -> None:
     made = worlds.serving()
     worlds.changed(made)
@@ -82,7 +101,7 @@ def test_who_did_not_ask_gets_none() -> None:
 
 
 def test_the_routers_know_the_key_before_anything_is_sent() -> None:
-    made = worlds.serving(analysis=ON)
+    made = asked()
     worlds.changed(made, analysis=ON)
     made.until("chat", PHASE.WARMING)
     applied = [(thing["kind"], thing["metadata"]["name"]) for thing in made.reconcile(cut=0).apply]
@@ -91,7 +110,7 @@ def test_the_routers_know_the_key_before_anything_is_sent() -> None:
 
 @pytest.mark.parametrize("cut", range(6))
 def test_a_pass_that_is_cut_off_comes_to_the_same_end(cut: int) -> None:
-    made = worlds.serving(analysis=ON)
+    made = asked()
     worlds.changed(made, analysis=ON)
     for _ in range(300):
         made.cluster.tick(2.0)

@@ -11,6 +11,7 @@ from fairlane.api import base
 from fairlane.api import spec as specs
 from fairlane.api import status as statuses
 from fairlane.core import clock, names, observed, plan, planned
+from fairlane.core import traffic as measured
 from fairlane.core.engine import render
 from fairlane.core.judge import types as judging
 from fairlane.core.rollout import view
@@ -38,7 +39,7 @@ def judge(evidence: judging.Evidence | judging.Unavailable, trial: judging.Trial
     if isinstance(evidence, judging.Unavailable):
         return judging.Verdict(statuses.Outcome.UNAVAILABLE, evidence.reason, evidence.message, state=trial.state)
     before = statuses.EvidenceRecord.model_validate_json(trial.state) if trial.state else None
-    sides = [_added(side, old) for side, old in ((evidence.stable, before and before.stable), (evidence.canary, before and before.canary))]
+    sides = [_added(evidence.stable, before.stable if before else None), _added(evidence.canary, before.canary if before else None)]
     since = before.since if before else clock.text(evidence.since)
     record = statuses.EvidenceRecord(since=since, until=clock.text(evidence.until), stable=sides[0], canary=sides[1])
     outcome, reason, said, canary = statuses.Outcome.INSUFFICIENT, "NoHarmSeen", "no harm in {} canary requests", record.canary
@@ -72,6 +73,7 @@ class World:
     events: list[planned.Event] = dataclasses.field(default_factory=list)
     judge: view.Judge = judge
     until_of: Callable[[str], datetime.datetime | None] = until
+    traffic: dict[str, measured.Traffic] = dataclasses.field(default_factory=dict)
     excused: bool = False        # the user asked for what is otherwise never done: replacing in place
 
     def hash(self, lane: str) -> str:
@@ -100,6 +102,7 @@ class World:
             status=self.status, command=self.command, revisions=seen.revisions(), deployments=seen.observed_deployments(), pods=seen.observed_pods(),
             router_pods=seen.observed_routers(), router_ready=sum(pod.ready for pod in seen.observed_routers()), routes=seen.routes(),
             children=seen.observed_children(), evidence=self.evidence(),
+            loads=seen.loads(), traffic=self.traffic if self.metrics else {},
         )
 
     def evidence(self) -> dict[str, judging.Evidence | judging.Unavailable]:
@@ -180,8 +183,10 @@ class World:
         rejected = {lane.name: lane.rejected for lane in self.status.lanes}
         for lane in new.lanes:
             weights = [track.weight for track in lane.tracks]
-            assert len(weights) <= 2
+            assert len(weights) <= 3
+            assert all(weight >= 0 for weight in weights)
             assert sum(weights) == (100 if weights else 0)
+            self._check_baseline(lane)
             for track in lane.tracks:
                 old = self._weight(lane.name, track.revision)
                 hash_ = track.revision.partition("-")[0]
@@ -189,6 +194,14 @@ class World:
                     assert hash_ not in rejected.get(lane.name, []), f"{track.revision} was rejected and gets {track.weight} %"
                     carried = 100 * self.cluster.ready(track.revision) // max(1, self._replicas(lane.name) - self.excused)
                     assert carried >= track.weight, f"{track.revision} cannot carry {track.weight} %"
+
+    def _check_baseline(self, lane: document.LaneRoute) -> None:
+        """A baseline has the canary's share or none, and never gets one that it cannot carry."""
+        weights = {track.role: track.weight for track in lane.tracks}
+        assert weights.get("baseline", 0) in (0, weights.get("canary", 0))
+        for track in lane.tracks:
+            if track.role == "baseline" and track.weight > self._weight(lane.name, track.revision):
+                assert 100 * self.cluster.ready(track.revision) // self._replicas(lane.name) >= track.weight, f"{track.revision} cannot carry {track.weight} %"
 
     def _weight(self, lane: str, revision: str) -> int:
         stored = self.cluster.routes()

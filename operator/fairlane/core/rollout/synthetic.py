@@ -49,14 +49,22 @@ def in_flight(lane: document.LaneRoute, routers: int) -> int:
 
 
 def objects(seen: observed.Observed, spec: specs.LLMServiceSpec, routes: document.RouteDocument, moved: list[lanes.Moved]) -> list[dict[str, Any]]:
-    """Return the objects that send, for the lanes whose routes have a key."""
+    """Return the objects that send, for the lanes whose routes have a key.
+
+    The pod comes when its first rate is known: what it is told is new to it at once then, and later only at the kubelet's next look.
+    """
     found: list[dict[str, Any]] = []
     for item in moved:
         lane = next((lane for lane in routes.lanes if lane.name == item.status.name and lane.synthetic_key), None)
         if lane is not None:
             found.append(objects_.config_map(seen.ref, load(seen, spec, routes, item)))
-            found.append(objects_.deployment(seen.ref, lane.name, item.status.canary, seen.settings.agent_image, spec.router))
+            if lane.name in seen.traffic or names.load(seen.name, lane.name) in _deployed(seen):
+                found.append(objects_.deployment(seen.ref, lane.name, item.status.canary, seen.settings.agent_image, spec.router))
     return found
+
+
+def _deployed(seen: observed.Observed) -> set[str]:
+    return {child.name for child in seen.children if child.kind == "Deployment"}
 
 
 def load(seen: observed.Observed, spec: specs.LLMServiceSpec, routes: document.RouteDocument, item: lanes.Moved) -> loads.Load:
