@@ -28,3 +28,11 @@ def test_two_lanes_end_alone_through_any_storm(qualities: tuple[str, str], cuts:
 @hypothesis.given(**storms.TRIALS)
 def test_a_trial_of_the_unchanged_revision_changes_nothing_through_any_storm(quality: str, cuts: list[int | None], troubles: list[tuple[int, str]]) -> None:
     storms.tries_and_changes_nothing(quality, cuts, troubles)
+
+
+@hypothesis.settings(max_examples=100, deadline=None, database=None)
+@hypothesis.given(**storms.BASELINES)
+def test_no_rollout_leaves_its_baseline_behind_in_any_storm(
+    quality: str, replicas: int, spare: int, lag: float, cuts: list[int | None], troubles: list[tuple[int, str]], twin: str
+) -> None:
+    storms.ends_as_it_would_have(quality, replicas, spare, lag, cuts, troubles, twin)

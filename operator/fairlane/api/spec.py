@@ -7,11 +7,11 @@ from pydantic import Field
 
 from . import base, rules
 from .lanes import Admission, Flags, Lane, Match, Objectives, Profile, Scheduler, Timeouts
-from .rollouts import Analysis, OnInsufficient, Rollout, Step, SyntheticLoad, Warmup
+from .rollouts import Analysis, Baseline, OnInsufficient, Rollout, Step, SyntheticLoad, Warmup
 
 # One address for all parts of the spec, wherever they are written.
 __all__ = [
-    "Admission", "Analysis", "CaKeyRef", "CacheVolume", "Engine", "Flags", "Gpu", "LLMServiceSpec", "Lane", "Match", "Metrics",
+    "Admission", "Analysis", "Baseline", "CaKeyRef", "CacheVolume", "Engine", "Flags", "Gpu", "LLMServiceSpec", "Lane", "Match", "Metrics",
     "ModelSource", "Objectives", "OnInsufficient", "Profile", "Prometheus", "Rollout", "Router", "RouterService", "Scheduler",
     "SecretKeyRef", "SecretRef", "ServiceType", "Step", "SyntheticLoad", "Timeouts", "Tls", "Warmup",
 ]

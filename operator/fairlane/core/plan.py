@@ -167,7 +167,7 @@ def _moving(seen: observed.Observed, decided: _Decided, routers: agents.Agents) 
     found += [words for item in decided.moved if (words := _starting(item))]
     if decided.routes != seen.routes or routers.behind:
         found.append("the routers take the routes")
-    roles = {(item.status.name, name) for item in decided.moved for name in (item.status.stable, item.status.canary)}
+    roles = {(item.status.name, name) for item in decided.moved for name in (item.status.stable, item.status.canary, item.status.baseline)}
     leaving = [item.revision for item in seen.deployments if (item.lane, item.revision) not in roles]
     return found + [f"{revision} drains" for revision in leaving]
 

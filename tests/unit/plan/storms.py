@@ -20,19 +20,20 @@ CUTS = st.lists(st.one_of(st.none(), st.integers(0, 8)), max_size=60)
 TROUBLES = st.lists(st.tuples(st.integers(0, 60), st.sampled_from(["evict canary", "evict stable", "router", "outage", "away"])), max_size=4)
 
 
-def service(replicas: int, **lane: Any) -> Any:
+def service(replicas: int, baseline: str = "Stable", **lane: Any) -> Any:
     """One lane with short steps."""
-    return world.spec({"name": "chat", "replicas": replicas} | lane, steps=STEPS, analysis={"minRequests": 20}, warmup={"requests": 20, "duration": "10s"})
+    rollout = {"steps": STEPS, "analysis": {"minRequests": 20}, "warmup": {"requests": 20, "duration": "10s"}, "baseline": baseline}
+    return world.spec({"name": "chat", "replicas": replicas} | lane, **rollout)
 
 
-def started(replicas: int, spare: int, lag: float, quality: str) -> tuple[world.World, str]:
+def started(replicas: int, spare: int, lag: float, quality: str, baseline: str = "Stable") -> tuple[world.World, str]:
     """A lane that serves, and a change just applied; return also the hash that is wanted."""
-    made = world.World(service(replicas))
+    made = world.World(service(replicas, baseline))
     made.cluster.gpus = replicas + spare
     made.cluster.routers[1].lag = lag
     made.cluster.qualities[made.hash("chat")] = cluster.Quality(load_seconds=4)
     made.run(30)
-    made.change(service(replicas, scheduler={"maxNumSeqs": 24}))
+    made.change(service(replicas, baseline, scheduler={"maxNumSeqs": 24}))
     wanted = made.hash("chat")
     made.cluster.qualities[wanted] = QUALITIES[quality]
     return made, wanted
@@ -55,12 +56,17 @@ ROLLOUTS = {
     "quality": st.sampled_from(sorted(QUALITIES)), "replicas": st.sampled_from([1, 2, 3]), "spare": st.sampled_from([1, 2]), "lag": st.sampled_from([1.0, 9.0]),
     "cuts": CUTS, "troubles": TROUBLES,
 }
+BASELINES = ROLLOUTS | {"twin": st.sampled_from(["good", "crashing while it loads", "crashing when it serves"])}
 CHANGES = {"changes": st.lists(st.tuples(st.integers(1, 20), st.sampled_from([8, 12, 24, None])), min_size=1, max_size=5), "cuts": CUTS}
 
 
-def ends_as_it_would_have(quality: str, replicas: int, spare: int, lag: float, cuts: list[int | None], troubles: list[tuple[int, str]]) -> None:
-    """Run one rollout through a storm: a good revision serves in the end, a bad one is rejected, and nothing else is left."""
-    made, wanted = started(replicas, max(spare, (replicas + 1) // 2), lag, quality)
+def ends_as_it_would_have(
+    quality: str, replicas: int, spare: int, lag: float, cuts: list[int | None], troubles: list[tuple[int, str]], twin: str = ""
+) -> None:
+    """Run one rollout through a storm, beside a baseline if `twin` says how it is: a good revision serves, a bad one is rejected, nothing else is left."""
+    made, wanted = started(replicas, max(spare, (replicas + 1) // 2), lag, quality, "Fresh" if twin else "Stable")
+    if twin:
+        made.cluster.qualities[f"{made.lane('chat').stable.partition('-')[0]}-2"] = QUALITIES[twin]
     old, due = made.lane("chat").stable, dict(troubles)
     for number, cut in enumerate([*cuts, *[None] * (61 - len(cuts))]):
         made.cluster.tick(2)

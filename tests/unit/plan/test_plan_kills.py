@@ -35,6 +35,14 @@ def test_a_trial_of_the_unchanged_revision_changes_nothing(quality: str, cuts: l
     storms.tries_and_changes_nothing(quality, cuts, troubles)
 
 
+@hypothesis.settings(max_examples=6, deadline=None, derandomize=True, database=None)
+@hypothesis.given(**storms.BASELINES)
+def test_no_rollout_leaves_its_baseline_behind(
+    quality: str, replicas: int, spare: int, lag: float, cuts: list[int | None], troubles: list[tuple[int, str]], twin: str
+) -> None:
+    storms.ends_as_it_would_have(quality, replicas, spare, lag, cuts, troubles, twin)
+
+
 @pytest.mark.parametrize("quality", ["good", "slow"])
 def test_a_pass_repeated_without_its_status_writes_the_same(quality: str) -> None:
     made, _ = storms.started(2, 1, 2.0, quality)

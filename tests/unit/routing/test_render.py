@@ -88,3 +88,15 @@ def test_envoy_s_statistics_are_read_line_by_line() -> None:
     text = 'runtime.version_text: "abc"\nhttp.ingress.downstream_rq_active: 7\n\nnoise\ncluster.x.upstream_rq_time: No recorded values\n'
     stats = taken.parse(text)
     assert (stats["runtime.version_text"], taken.active_requests(stats), taken.active_requests({})) == ("abc", 7, 0)
+
+
+def test_clients_are_told_that_a_baseline_is_the_stable() -> None:
+    others = (document.Track(role="canary", revision="r-2", weight=10), document.Track(role="baseline", revision="r-3", weight=10))
+    lane = document.LaneRoute(name="chat", tracks=(document.Track(role="stable", revision="r-1", weight=80), *others))
+    found = FOUND | {"chat/r-3": (endpoints.Endpoint("10.0.0.3"),)}
+    files = render.files(route().model_copy(update={"lanes": (lane,)}), found, False, PLACE)
+    engines = json.loads(files["eds-chat.json"])["resources"][0]["endpoints"][0]["lb_endpoints"]
+    told = [engine["metadata"]["filter_metadata"]["envoy.lb"] for engine in engines]
+    assert [(one["role"], one["track"]) for one in told] == [("stable", "stable"), ("canary", "canary"), ("baseline", "stable")]
+    assert '"role": "baseline"' in files["rds.json"]
+    assert "envoy.lb:track" in files["lds.json"]

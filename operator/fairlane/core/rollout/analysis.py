@@ -7,7 +7,7 @@ from ...api import spec as specs
 from ...api import status as statuses
 from .. import clock
 from ..judge import types as judging
-from . import capacity, loading, promoting, reasons, record, rollback, trying, verdict, view
+from . import baseline, capacity, loading, promoting, reasons, record, rollback, trying, verdict, view
 
 SCRAPED_WITHIN = 30.0   # seconds: two scrapes at Prometheus' usual interval of 15 s
 
@@ -78,7 +78,8 @@ def _open(lane: view.View, said: judging.Verdict | None) -> view.Move:
 
 
 def _step_words(lane: view.View, status: statuses.LaneStatus) -> str:
-    return f"step {status.step + 1} of {len(lane.rollout.steps)}: {status.weight} % of the lane for {capacity.step(lane.rollout, status).duration}"
+    number = f"step {status.step + 1} of {len(lane.rollout.steps)}"
+    return f"{number}: {status.weight} % of the lane for {capacity.step(lane.rollout, status).duration}{baseline.words(lane, status)}"
 
 
 def held(lane: view.View, undecidable: tuple[str, str] | None) -> statuses.LaneStatus:
@@ -111,6 +112,8 @@ def _undecidable(lane: view.View, said: judging.Verdict | None) -> tuple[str, st
         return reasons.HOLDING, f"{status.canary} has no ready replica{words}; the routers send its share to the stable"
     if not lane.ready(status.stable):
         return reasons.STABLE_DOWN, f"{status.stable} has no ready replica to compare with"
+    if status.baseline and not lane.ready(status.baseline):
+        return reasons.HOLDING, f"the baseline {status.baseline} has no ready replica to compare with; the routers send its share to the stable"
     if said is not None and said.outcome is statuses.Outcome.UNAVAILABLE:
         if status.reason != reasons.METRICS_UNAVAILABLE and opening(status, lane.now):
             return reasons.ANALYZING, "the step has just begun: no numbers yet"
@@ -150,12 +153,12 @@ def _short_of_load(lane: view.View, said: judging.Verdict) -> bool:
     """Whether a Pass at the last step is none, because the canary's replicas saw less than the lane's load."""
     if not capacity.last_step(lane.rollout, lane.status) or said.record is None:
         return False
-    return capacity.load_ratio(said.record) < capacity.LOAD_RATIO
+    return baseline.load_ratio(lane, said.record) < capacity.LOAD_RATIO
 
 
 def _advance(lane: view.View, status: statuses.LaneStatus, said: judging.Verdict, reason: str, message: str) -> view.Move:
     """Go to the next step, or promote after the last."""
-    told = f"{message}{_load_words(said)}"
+    told = f"{message}{_load_words(lane, said)}"
     made = record.decision(lane, said.outcome, reason, told, said.record)
     decided = view.changed(status, decisions=record.added(status, made), evidence=said.record or status.evidence, verdict=said.outcome)
     ended = view.normal(reasons.EVENT_STEP_ENDED, f"{lane.spec.name}: {status.canary} at {status.weight} % ({reason}): {told}")
@@ -170,8 +173,10 @@ def _advance(lane: view.View, status: statuses.LaneStatus, said: judging.Verdict
 
 def next_step(lane: view.View, status: statuses.LaneStatus) -> view.Move:
     """Raise the weight, after the replicas that carry it are there."""
-    missing = capacity.trial_replicas(lane, status) - lane.usable(status.canary)
     weight = capacity.step(lane.rollout, status).weight
+    status = baseline.kept(status, weight)
+    names = (status.canary, status.baseline) if status.baseline else (status.canary,)
+    missing = capacity.trial_replicas(lane, status) - min(lane.usable(name) for name in names)
     if missing <= 0:
         return begin(lane, view.changed(status, weight=weight))
     message = f"{missing} more canary replicas load before the weight goes from {status.weight} % to {weight} %"
@@ -182,6 +187,6 @@ def next_step(lane: view.View, status: statuses.LaneStatus) -> view.Move:
     return view.Move(after)
 
 
-def _load_words(said: judging.Verdict) -> str:
-    ratio = capacity.load_ratio(said.record) if said.record else 1.0
+def _load_words(lane: view.View, said: judging.Verdict) -> str:
+    ratio = baseline.load_ratio(lane, said.record) if said.record else 1.0
     return f"; requests per replica were {ratio:.0%} of the stable's" if ratio < capacity.LOAD_RATIO else ""

@@ -14,10 +14,11 @@ LOAD_RATIO = 0.7   # rollout.md: below this share of the stable's requests per r
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """Replicas of both Deployments; None leaves one as it is."""
+    """Replicas of the Deployments; None leaves one as it is."""
 
     stable: int | None
     canary: int | None
+    baseline: int | None
 
 
 def needed(weight: int, replicas: int) -> int:
@@ -54,7 +55,11 @@ def load_ratio(evidence: statuses.EvidenceRecord) -> float:
 
 def wanted(lane: view.View, status: statuses.LaneStatus) -> Wanted:
     """Return the replicas that follow from where the lane stands now."""
-    return Wanted(stable=_stable(lane, status) if status.stable else None, canary=_canary(lane, status) if status.canary else None)
+    return Wanted(
+        stable=_stable(lane, status) if status.stable else None,
+        canary=_canary(lane, status) if status.canary else None,
+        baseline=trial_replicas(lane, status) if status.baseline else None,
+    )
 
 
 def _stable(lane: view.View, status: statuses.LaneStatus) -> int:

@@ -30,7 +30,7 @@ def engines(ref: service.ServiceRef, moved: list[lanes.Moved]) -> list[dict[str,
 def _lane(ref: service.ServiceRef, item: lanes.Moved) -> list[dict[str, Any]]:
     wanted = capacity.wanted(item.view, item.status)
     found: list[dict[str, Any]] = []
-    for name, replicas in ((item.status.stable, wanted.stable), (item.status.canary, wanted.canary)):
+    for name, replicas in ((item.status.stable, wanted.stable), (item.status.canary, wanted.canary), (item.status.baseline, wanted.baseline)):
         revision = revisions.resolve(item.view, name, item.move.created)
         if revision is None or replicas is None:
             continue
@@ -68,7 +68,7 @@ def may_go(seen: observed.Observed, owner: _Key, routes: document.RouteDocument,
     item = next((item for item in moved if item.view.spec.name == lane), None)
     if item is not None and revision == item.status.canary:
         return item.view.status.phase is statuses.Phase.ROLLING_BACK and item.view.status.canary == revision and rollback.released(item.view)
-    if item is not None and revision == item.status.stable:
+    if item is not None and revision in (item.status.stable, item.status.baseline):
         return False
     desired = any(track.revision == revision for route in routes.lanes if route.name == lane for track in route.tracks)
     return not desired and agents.Agents(seen.routes, seen.router_pods).left(lane, revision)
@@ -82,7 +82,7 @@ def _stored_may_go(seen: observed.Observed, owner: _Key, moved: list[lanes.Moved
     if item is None or live:
         return not live
     before, after = item.view.status, item.status
-    return revision not in {before.stable, before.canary, after.stable, after.canary} | item.view.used
+    return revision not in {name for status in (before, after) for name in (status.stable, status.canary, status.baseline)} | item.view.used
 
 
 def _engine_names(seen: observed.Observed) -> dict[str, _Key]:

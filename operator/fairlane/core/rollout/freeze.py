@@ -6,7 +6,7 @@ from ...api import spec as specs
 from ...api import status as statuses
 from .. import observed, revisions
 from ..routing import document
-from . import agents, analysis, children, commands, lanes, loading, record, rollback, routes, verdict, view
+from . import agents, analysis, baseline, children, commands, lanes, loading, record, rollback, routes, verdict, view
 
 ALLOWED = "abort"
 
@@ -61,6 +61,8 @@ def _watched(lane: view.View) -> view.Move:
         return rollback.proceed(lane)
     if (found := loading.failure(lane, status.canary) or loading.overdue(lane, status)) is not None:
         return rollback.trouble(lane, status, found)
+    if (lacking := baseline.trouble(lane)) is not None:
+        return baseline.dropped(lane, lacking)
     said = verdict.of(lane)
     if said is None:
         return view.Move(status)

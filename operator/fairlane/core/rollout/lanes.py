@@ -36,11 +36,12 @@ def advance(seen: observed.Observed, spec: specs.LLMServiceSpec, rendered: dict[
 
 
 def _wants_a_node(item: Moved) -> bool:
-    """Whether the lane's canary has no pod on a node yet: until it has, no later lane may take its GPU."""
+    """Whether the lane's canary, or its baseline, has no pod on a node yet: until it has, no later lane may take its GPU."""
     canary = item.status.canary
     if not canary or item.status.weight or item.status.phase not in (statuses.Phase.WAITING, statuses.Phase.LOADING):
         return False
-    return not any(pod.scheduled_at is not None for pod in item.view.of(canary))
+    names = (canary, item.status.baseline) if item.status.baseline else (canary,)
+    return not all(any(pod.scheduled_at is not None for pod in item.view.of(name)) for name in names)
 
 
 def make(seen: observed.Observed, rollout: specs.Rollout, lane: specs.Lane, rendered: storing.Rendered, judge: views.Judge) -> views.View:

@@ -43,14 +43,15 @@ def overdue(lane: view.View, status: statuses.LaneStatus) -> Trouble | None:
     return Trouble(reasons.LOAD_DEADLINE, f"not ready within {lane.rollout.load_deadline} of being scheduled (rollout.loadDeadline)")
 
 
-def blocked(lane: view.View) -> Trouble | None:
-    """Return why a pod of the canary cannot even start to load: no node takes it, or nothing created it."""
-    pods = lane.of(lane.status.canary)
+def blocked(lane: view.View, revision: str = "") -> Trouble | None:
+    """Return why a pod of the revision, by default the canary, cannot even start to load: no node takes it, or nothing created it."""
+    name = revision or lane.status.canary
+    pods = lane.of(name)
     for pod in pods:
         if pod.scheduled_at is None and pod.unschedulable:
             return Trouble(reasons.UNSCHEDULABLE, f"pod {pod.name}: {pod.unschedulable}")
     waited = lane.status.phase is statuses.Phase.WAITING or clock.since(lane.status.phase_since, lane.now) >= NO_POD_GRACE
-    if not pods and lane.replicas(lane.status.canary) and waited:
+    if not pods and lane.replicas(name) and waited:
         return Trouble(reasons.NO_POD, "no pod was created: see the events of the Deployment and its ReplicaSet (a quota, an admission webhook)")
     return None
 

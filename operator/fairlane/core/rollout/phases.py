@@ -3,7 +3,7 @@
 from ...api import status as statuses
 from .. import clock
 from ..judge import types as judging
-from . import analysis, capacity, expectation, loading, promoting, reasons, record, rollback, starting, verdict, view
+from . import analysis, baseline, capacity, expectation, loading, promoting, reasons, record, rollback, starting, verdict, view
 
 Phase = statuses.Phase
 
@@ -50,6 +50,8 @@ def _running(lane: view.View) -> view.Move:
         return _superseded(lane)
     if (found := loading.failure(lane, status.canary) or loading.overdue(lane, status)) is not None:
         return rollback.trouble(lane, status, found)
+    if (lacking := baseline.trouble(lane)) is not None:
+        return baseline.dropped(lane, lacking)
     said = verdict.of(lane)
     if said is not None and said.outcome is statuses.Outcome.FAIL:
         return analysis.failed(lane, said)
@@ -105,7 +107,7 @@ def _loading(lane: view.View) -> view.Move:
         status = view.changed(status, phase=Phase.LOADING, phase_since=clock.text(lane.now))
     if not _enough(lane):
         return view.Move(view.changed(status, reason=reasons.LOADING, message=_loading_words(lane)))
-    if lane.usable(status.canary) < _least(lane) or not _known(lane):
+    if lane.usable(status.canary) < _least(lane) or not (promoting.takes_over(lane) or baseline.usable(lane)) or not _known(lane):
         return view.Move(view.changed(status, reason=reasons.AWAITING_AGENTS, message=analysis.awaited(lane)))
     return _loaded(lane, status)
 
@@ -123,7 +125,7 @@ def _least(lane: view.View) -> int:
 
 
 def _enough(lane: view.View) -> bool:
-    return lane.ready(lane.status.canary) >= _least(lane)
+    return lane.ready(lane.status.canary) >= _least(lane) and (promoting.takes_over(lane) or baseline.ready(lane))
 
 
 def _loading_words(lane: view.View) -> str:
@@ -131,7 +133,8 @@ def _loading_words(lane: view.View) -> str:
     need = capacity.trial_replicas(lane, status)
     weight = f"; {status.weight} % until then" if status.weight else ""
     until = f"at the latest {lane.rollout.load_deadline} after they are scheduled{weight}"
-    return f"{status.canary}: {lane.ready(status.canary)} of {need} canary replicas ready, {until}"
+    beside = f", {lane.ready(status.baseline)} of {need} of its baseline {status.baseline}" if status.baseline else ""
+    return f"{status.canary}: {lane.ready(status.canary)} of {need} canary replicas ready{beside}, {until}"
 
 
 def _waiting(lane: view.View, stuck: loading.Trouble) -> view.Move:
@@ -157,7 +160,7 @@ def _loaded(lane: view.View, status: statuses.LaneStatus) -> view.Move:
     weight, now = capacity.step(lane.rollout, status).weight, clock.text(lane.now)
     message = f"{status.canary} is ready and every router knows it: warm-up at {weight} %"
     after = view.changed(
-        status, phase=Phase.WARMING, weight=weight, phase_since=now, step_since=now, loading_since=None, held_since=None, held_seconds=0,
+        baseline.kept(status, weight), phase=Phase.WARMING, weight=weight, phase_since=now, step_since=now, loading_since=None, held_since=None, held_seconds=0,
         verdict=None, evidence=None, judge_state="", reason=reasons.WARMING, message=message,
     )
     return view.Move(after, (view.normal(reasons.EVENT_READY, f"{lane.spec.name}: {message}"),))

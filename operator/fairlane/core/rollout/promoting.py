@@ -10,7 +10,8 @@ def begin(lane: view.View, status: statuses.LaneStatus, message: str) -> view.Mo
     text = f"{status.canary} takes the lane over: {message}"
     after = view.changed(
         status, phase=statuses.Phase.PROMOTING, phase_since=clock.text(lane.now), loading_since=None, held_since=None,
-        promote_when_ready=False, verdict=None, evidence=None, judge_state="", reason=reasons.PROMOTING, message=view.clipped(text),
+        promote_when_ready=False, verdict=None, evidence=None, judge_state="", baseline="",
+        reason=reasons.PROMOTING, message=view.clipped(text),
     )
     return view.Move(after, (view.normal(reasons.EVENT_PROMOTING, f"{lane.spec.name}: {text}"),))
 
@@ -64,7 +65,7 @@ def command(lane: view.View) -> view.Move:
     if status.phase is statuses.Phase.WAITING and loading.blocked(lane) is not None:
         return _in_place(lane, status)
     told = f"{lane.spec.name}: promote: {status.canary} takes the lane over as soon as it is ready"
-    return view.Move(view.changed(status, promote_when_ready=True), (view.normal(reasons.EVENT_COMMAND, told),))
+    return view.Move(view.changed(status, promote_when_ready=True, baseline=""), (view.normal(reasons.EVENT_COMMAND, told),))
 
 
 def _in_place(lane: view.View, status: statuses.LaneStatus) -> view.Move:
@@ -74,7 +75,7 @@ def _in_place(lane: view.View, status: statuses.LaneStatus) -> view.Move:
         if full == 1 else f"the lane runs on {full - 1} of {full} replicas until {status.canary} has replaced them one by one"
     )
     message = f"{lane.spec.name}: promote without a free GPU: {status.stable} gives one replica up first; {cost}"
-    after = view.changed(status, promote_when_ready=True, in_place=True, message=message)
+    after = view.changed(status, promote_when_ready=True, in_place=True, baseline="", message=message)
     return view.Move(after, (view.warning(reasons.EVENT_COMMAND, message),))
 
 

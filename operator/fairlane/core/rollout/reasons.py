@@ -58,6 +58,7 @@ EVENT_LANE_REMOVED: Final = "LaneRemoved"             # a lane left the spec; it
 EVENT_STARTED: Final = "RolloutStarted"               # a canary is made
 EVENT_EXPECTED: Final = "EvidenceExpected"            # what the steps can show at the lane's recent rate of requests, and what they cannot
 EVENT_WAITING: Final = "RolloutWaiting"               # the canary cannot start; the message says why
+EVENT_BASELINE_DROPPED: Final = "BaselineDropped"      # the fresh baseline cannot serve; the canary is compared with the stable instead
 EVENT_READY: Final = "CanaryReady"                    # the canary is ready and every router knows it
 EVENT_STEP: Final = "StepStarted"                     # the canary has a step's weight and is judged from now on
 EVENT_STEP_ENDED: Final = "StepEnded"                 # a step ended well; with the numbers

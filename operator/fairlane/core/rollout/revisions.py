@@ -19,11 +19,11 @@ def choose(lane: view.View) -> stored.Revision:
     return make(lane.rendered, spent + 1)
 
 
-def again(lane: view.View) -> stored.Revision:
-    """Return the stable revision under the next ordinal, with the pod template that it was stored with: nothing is rendered anew."""
+def again(lane: view.View, besides: str = "") -> stored.Revision:
+    """Return the stable revision under the next ordinal (not that of `besides`), with the pod template that it was stored with: nothing is rendered anew."""
     stable = resolve(lane, lane.status.stable)
     known = stable or make(lane.rendered, 1)
-    taken = lane.used | {lane.status.stable}
+    taken = lane.used | {lane.status.stable} | ({besides} if besides else set())
     spent = max((ordinal(name) for name in taken if view.hash_of(name) == known.hash), default=0)
     return dataclasses.replace(known, ordinal=spent + 1)
 
@@ -41,11 +41,13 @@ def make(rendered: stored.Rendered, ordinal: int) -> stored.Revision:
 
 
 def resolve(lane: view.View, revision: str, created: stored.Revision | None = None) -> stored.Revision | None:
-    """Return a revision by its id: made in this pass, stored, or, where its ControllerRevision was lost, rendered from the same inputs."""
+    """Return a revision by its id: made in this pass, stored, the stable's twin, or, where its ControllerRevision was lost, rendered from the same inputs."""
     if created is not None and created.id == revision:
         return created
     if (found := lane.stored(revision)) is not None:
         return found
+    if (stable := lane.stored(lane.status.stable)) is not None and view.hash_of(revision) == stable.hash:
+        return dataclasses.replace(stable, ordinal=ordinal(revision))
     if revision and view.hash_of(revision) == lane.rendered.hash:
         return make(lane.rendered, ordinal(revision))
     return None

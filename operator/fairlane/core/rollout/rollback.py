@@ -36,6 +36,7 @@ def withdraw(lane: view.View, status: statuses.LaneStatus, reason: str, message:
         message=view.clipped(message),
         result=result,
         judge_state="",
+        baseline="",
         held_since=None,
         promote_when_ready=False,
     )
@@ -61,9 +62,14 @@ def proceed(lane: view.View) -> view.Move:
         weight = 0 if late or not lane.ready(status.canary) else _kept(lane)
         since = status.phase_since if weight else clock.text(lane.now)
         return view.Move(view.changed(status, weight=weight, phase_since=since))
-    if lane.replicas(status.canary) is not None or not released(lane):
+    if lane.replicas(status.canary) is not None or _twins(lane) or not released(lane):
         return view.Move(status)
     return _end(lane, status)
+
+
+def _twins(lane: view.View) -> bool:
+    """Whether a baseline runs yet: the next one may have its name."""
+    return any(item.revision != lane.status.stable and view.hash_of(item.revision) == lane.stable_hash for item in lane.deployments)
 
 
 def _shrunk(lane: view.View) -> bool:

@@ -7,19 +7,31 @@ from ...api import spec as specs
 from ...api import status as statuses
 from .. import observed
 from ..routing import document
-from . import synthetic, view
+from . import baseline, synthetic, view
 
 
 def tracks(lane: view.View, status: statuses.LaneStatus) -> tuple[document.Track, ...]:
-    """Return the lane's split: the two weights sum to 100; nothing where no revision has been ready yet."""
+    """Return the lane's split: the weights sum to 100; nothing where no revision has been ready yet."""
     if not status.stable or not (lane.ready(status.stable) or lane.agents.track(lane.spec.name, status.stable)):
         return ()
-    if not _shows_canary(lane, status):
-        return (document.Track(role="stable", revision=status.stable, weight=100),)
-    return (
-        document.Track(role="stable", revision=status.stable, weight=100 - status.weight),
-        document.Track(role="canary", revision=status.canary, weight=status.weight),
-    )
+    others = (*_canary(lane, status), *_baseline(lane, status))
+    return (document.Track(role="stable", revision=status.stable, weight=100 - sum(track.weight for track in others)), *others)
+
+
+def _canary(lane: view.View, status: statuses.LaneStatus) -> tuple[document.Track, ...]:
+    return (document.Track(role="canary", revision=status.canary, weight=status.weight),) if _shows_canary(lane, status) else ()
+
+
+def _baseline(lane: view.View, status: statuses.LaneStatus) -> tuple[document.Track, ...]:
+    """The baseline with the canary's weight; one that is no longer wanted leaves as a canary does: every router serves it at weight 0 first."""
+    route = lane.agents.lane(lane.spec.name)
+    stored = next((track for track in route.tracks if track.role == "baseline"), None) if route else None
+    if status.baseline and (stored is not None or lane.ready(status.baseline) or status.weight):
+        weight = status.weight if status.weight < baseline.TOO_MUCH else 0
+        return (document.Track(role="baseline", revision=status.baseline, weight=weight),)
+    if stored is None or stored.revision in (status.stable, status.canary) or lane.agents.serves(lane.spec.name, stored.revision, 0):
+        return ()
+    return (document.Track(role="baseline", revision=stored.revision, weight=0),)
 
 
 def _shows_canary(lane: view.View, status: statuses.LaneStatus) -> bool:

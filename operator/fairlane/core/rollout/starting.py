@@ -3,7 +3,7 @@
 from ...api import status as statuses
 from .. import clock
 from .. import revisions as storing
-from . import expectation, loading, reasons, revisions, view
+from . import baseline, expectation, loading, reasons, revisions, view
 
 
 def first(lane: view.View) -> view.Move:
@@ -86,12 +86,13 @@ def _start(lane: view.View) -> view.Move:
 def started(lane: view.View, revision: storing.Revision, about: str, *, trial: bool = False) -> view.Move:
     """Put a revision on trial, saying what it costs and, where the lane's rate is known, what it can show."""
     now, step = clock.text(lane.now), lane.rollout.steps[0]
-    cost = f"its pod asks for {revision.gpus} GPU{'' if revision.gpus == 1 else 's'}"
+    compared = baseline.wanted(lane, revision.id)
+    cost = baseline.cost(lane, revision.gpus) if compared else f"its pod asks for {revision.gpus} GPU{'' if revision.gpus == 1 else 's'}"
     expected = expectation.words(lane.rate, lane.rollout) if lane.rate is not None else ""
     message = f"{about}: {step.weight} % of the lane for {step.duration} first; {cost}"
     status = view.changed(
-        fresh(lane.status), phase=statuses.Phase.LOADING, canary=revision.id, started_at=now, phase_since=now, expected=expected, trial=trial,
-        reason=reasons.LOADING, message=message,
+        fresh(lane.status), phase=statuses.Phase.LOADING, canary=revision.id, started_at=now, phase_since=now, expected=expected,
+        trial=trial, baseline=compared, reason=reasons.LOADING, message=message,
     )
     told = f"{lane.spec.name}: {message}" + (f"; {expected}" if expected else "")
     return view.Move(status, (view.normal(reasons.EVENT_STARTED, told),), created=revision)
@@ -101,6 +102,6 @@ def fresh(status: statuses.LaneStatus) -> statuses.LaneStatus:
     """Return the lane's status with nothing of any trial in it, but for how the last one came out."""
     return view.changed(
         status, canary="", step=0, weight=0, started_at=None, step_since=None, loading_since=None, held_since=None, held_seconds=0,
-        in_place=False, promote_when_ready=False, verdict=None, evidence=None, judge_state="", expected="", trial=False, decisions=[],
+        in_place=False, promote_when_ready=False, verdict=None, evidence=None, judge_state="", expected="", trial=False, baseline="", decisions=[],
         canary_replicas=0, canary_ready_replicas=0,
     )

@@ -13,7 +13,7 @@ _PHASES = frozenset({statuses.Phase.WARMING, statuses.Phase.ANALYZING, statuses.
 def of(lane: view.View) -> judging.Verdict | None:
     """Return what the judge says; None where nothing is judged, nothing is there to compare with, or this pass brought nothing new."""
     status = lane.status
-    if not status.weight or not lane.ready(status.stable):
+    if not status.weight or not lane.ready(status.stable) or not lane.ready(view.reference(status)):
         return None
     if status.phase is statuses.Phase.PROMOTING and lane.ready(status.stable) < lane.spec.replicas:
         return None

@@ -85,9 +85,10 @@ def assignment(lane: document.LaneRoute, found: endpoints.Endpoints) -> Config:
 
 
 def _entry(track: document.Track, endpoint: endpoints.Endpoint) -> Config:
+    told = "stable" if track.role == "baseline" else track.role   # what clients and logs are told: a baseline is the stable to them
     return {
         "endpoint": {"address": {"socket_address": {"address": endpoint.address, "port_value": endpoint.port}}},
-        "metadata": {"filter_metadata": {"envoy.lb": {"revision": track.revision, "role": track.role}}},
+        "metadata": {"filter_metadata": {"envoy.lb": {"revision": track.revision, "role": track.role, "track": told}}},
     }
 
 

@@ -21,9 +21,9 @@ class Document(pydantic.BaseModel):
 class Track(Document):
     """One revision that serves or is under trial. Endpoints come from the EndpointSlices that carry its label."""
 
-    role: Literal["stable", "canary"]
+    role: Literal["stable", "canary", "baseline"]      # baseline: the stable's revision, started with the canary to compare it with
     revision: str
-    weight: int            # percent of the lane's requests; the two of a lane sum to 100
+    weight: int            # percent of the lane's requests; those of a lane sum to 100
 
 
 class LaneRoute(Document):

@@ -97,7 +97,7 @@ def _filters() -> list[Config]:
 
 def _of_answers() -> list[Config]:
     """Say who answered: beside an engine's answer only, which a route's own headers could not tell from ours."""
-    told = {"x-fairlane-track": "%UPSTREAM_METADATA(envoy.lb:role)%", "x-fairlane-revision": "%UPSTREAM_METADATA(envoy.lb:revision)%"}
+    told = {"x-fairlane-track": "%UPSTREAM_METADATA(envoy.lb:track)%", "x-fairlane-revision": "%UPSTREAM_METADATA(envoy.lb:revision)%"}
     mutations = {"response_mutations": [{"append": set_header(name, value)} for name, value in told.items()]}
     return [
         extension("envoy.filters.http.header_mutation", "envoy.extensions.filters.http.header_mutation.v3.HeaderMutation", mutations=mutations),

@@ -26,7 +26,7 @@ LINE = {
     "lane": _LANE,
     "rule": "%REQ(X-FAIRLANE-RULE)%",
     "synthetic": _SYNTHETIC_MARK,
-    "track": "%UPSTREAM_METADATA(envoy.lb:role)%",
+    "track": "%UPSTREAM_METADATA(envoy.lb:track)%",
     "revision": _REVISION,
     "prompt_tokens": "%REQ(X-FAIRLANE-TOKENS)%",
     "tokens_asked": "%REQ(X-FAIRLANE-ASKED)%",

@@ -9,12 +9,15 @@ Split = Mapping[str, int]
 
 
 def of(lane: document.LaneRoute, found: endpoints.Endpoints, fail_safe: bool) -> Split:
-    """Return a lane's split. A track that has weight but no serving endpoint loses it to the other one, if that one has weight too."""
+    """Return a lane's split. A track that has weight but no serving endpoint loses it to the stable; a stable to those that serve."""
     tracks = _weighted(lane, fail_safe)
     alive = [track for track in tracks if endpoints.serving(found, lane.name, track.revision)]
     if len(alive) == len(tracks) or not alive:
         return {track.role: track.weight for track in tracks}
-    return {track.role: 100 for track in alive}
+    lost = 100 - sum(track.weight for track in alive)
+    if any(track.role == "stable" for track in alive):
+        return {track.role: track.weight + (lost if track.role == "stable" else 0) for track in alive}
+    return {track.role: 100 // len(alive) for track in alive}   # canary and baseline have the same weight
 
 
 def _weighted(lane: document.LaneRoute, fail_safe: bool) -> list[document.Track]:
