@@ -31,6 +31,9 @@ def lanes(draw: strategies.DrawFn, name: str) -> document.LaneRoute:
             document.Track(role="stable", revision="0a1b2c3d-1", weight=100 - weight),
             document.Track(role="canary", revision="ffffffff-12", weight=weight),
         ]
+        if weight <= 10 and draw(strategies.booleans()):
+            tracks[0] = tracks[0].model_copy(update={"weight": 100 - 2 * weight})
+            tracks.append(document.Track(role="baseline", revision="0a1b2c3d-2", weight=weight))
     callers = draw(strategies.lists(strategies.text(min_size=1, max_size=20), max_size=3))
     return document.LaneRoute(
         name=name, max_prompt_tokens=draw(LIMITS), callers=tuple(callers), allow_named=draw(strategies.booleans()), max_in_flight=draw(LIMITS),

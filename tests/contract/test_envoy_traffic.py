@@ -1,6 +1,7 @@
 """What a real Envoy does with the rendered files under traffic: bounds, splits, retries, changes of weight."""
 
 import asyncio
+import collections
 import time
 
 import httpx
@@ -216,3 +217,16 @@ async def test_a_refusal_comes_at_once() -> None:
             refused = await envoy_load.load(rig.url, 5, 1)
             assert (envoy_load.codes(refused), time.monotonic() - begun < 1) == ({429: 5}, True)
             assert envoy_load.codes(await held) == {200: 2}
+
+
+async def test_a_baseline_has_its_share_and_is_the_stable_to_clients() -> None:
+    with envoy_engines.Engines("s1", "c1", "b1") as engines:
+        split = ("stable", "r-1", 60), ("canary", "r-2", 20), ("baseline", "r-3", 20)
+        known = found(engines) | {"chat/r-3": envoy_rig.at(engines["b1"].port)}
+        with envoy_rig.running(envoy_rig.routes(envoy_rig.lane("chat", *split)), known) as rig:
+            answers = await envoy_load.load(rig.url, 400, 8)
+            assert envoy_load.codes(answers) == {200: 400}
+            told = collections.Counter((answer.headers["x-fairlane-revision"], answer.headers["x-fairlane-track"]) for answer in answers)
+            assert set(told) == {("r-1", "stable"), ("r-2", "canary"), ("r-3", "stable")}
+            assert all(40 <= told[revision, track] <= 130 for revision, track in (("r-2", "canary"), ("r-3", "stable")))
+            assert rig.total(metrics.TRIES, fairlane_revision="r-3") == told["r-3", "stable"]
