@@ -149,6 +149,7 @@ class LaneStatus(base.StatusModel):
     result: Result | None = Field(None, description="How the rollout that is ending, or ended last, came out: Promoted, RolledBack, Superseded or Tried.")
     evidence: EvidenceRecord | None = Field(None, description="The numbers behind the verdict.")
     judge_state: str = Field("", max_length=32768, description="The judge's sums since the step began, for the operator alone.")
+    synthetic_requests: int = Field(0, description="Requests of rollout.analysis.syntheticLoad that the lane had in the running rollout, both tracks together.")
     expected: base.Text = Field("", description="What the steps can be expected to show at the lane's recent rate of requests, in words.")
     decisions: list[Decision] = Field([], max_length=10, description="Decisions of the running rollout, oldest first.")
     rejected: list[base.Word] = Field([], max_length=20, description="Hashes that failed and are not tried again until `fairlane retry`.")
@@ -166,6 +167,7 @@ class RolloutRecord(base.StatusModel):
     reason: base.Word = Field(description="Why it ended so, in one PascalCase word.")
     message: base.Text = Field(description="The same in a sentence with numbers.")
     canary_requests: int = Field(0, description="Requests the canary had.")
+    synthetic_requests: int = Field(0, description="Requests of rollout.analysis.syntheticLoad that the lane had, both tracks together.")
     decisions: list[Decision] = Field([], max_length=10, description="Its decisions, oldest first, with their evidence.")
 
 

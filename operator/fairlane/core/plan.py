@@ -110,7 +110,7 @@ def _stalled_event(seen: observed.Observed, decided: _Decided) -> tuple[planned.
 
 def _status(seen: observed.Observed, decided: _Decided) -> statuses.LLMServiceStatus:
     records = [item.move.record for item in decided.moved if item.move.record is not None] + list(decided.records)
-    moved = [item.status for item in decided.moved]
+    moved = [synthetic.counted(seen, item.status) for item in decided.moved]
     facts = _facts(seen, decided)
     return statuses.LLMServiceStatus(
         observed_generation=seen.generation,

@@ -58,6 +58,20 @@ def test_it_is_there_while_a_canary_is_judged_and_gone_with_it() -> None:
     assert (("ConfigMap", NAME) in made.cluster.things, made.lane("chat").canary) == (False, "")
 
 
+def test_how_many_were_synthetic_is_told_with_the_rollout_and_not_with_the_next() -> None:
+    made = asked()
+    worlds.changed(made, analysis=ON)
+    made.until("chat", PHASE.ANALYZING)
+    made.traffic = {"chat": traffic.Traffic(0.0, 41.6)}
+    made.run(4)
+    assert made.lane("chat").synthetic_requests == 42
+    made.traffic = {"chat": traffic.Traffic(0.0, 12.0)}     # a router started again
+    made.run(4)
+    assert made.lane("chat").synthetic_requests == 42
+    made.settle()
+    assert (made.status.history[0].synthetic_requests, made.lane("chat").synthetic_requests) == (42, 0)
+
+
 def test_it_goes_with_a_canary_that_fails() -> None:
     made = asked()
     worlds.changed(made, clusters.Quality(errors=True), analysis=ON)

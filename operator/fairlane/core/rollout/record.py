@@ -46,6 +46,7 @@ def _record(now: datetime.datetime, status: statuses.LaneStatus, result: statuse
         reason=reason,
         message=view.clipped(message),
         canary_requests=canary_requests(status),
+        synthetic_requests=status.synthetic_requests,
         decisions=status.decisions,
     )
     return history.fitted(whole)

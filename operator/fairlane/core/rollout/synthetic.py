@@ -11,7 +11,7 @@ from ..load import lengths
 from ..objects import load as objects_
 from ..routing import document, ladder
 from ..words import BYTES_PER_TOKEN
-from . import lanes
+from . import lanes, view
 
 MOST_IN_FLIGHT = 32
 _SHARE = 4               # at most one in four of the requests that a router pod lets into the lane
@@ -129,6 +129,15 @@ def _longest_prompt(routes: document.RouteDocument, lane: document.LaneRoute, ro
         if lane.name != ladder.longest(routes):   # what is not read goes to the longest lane
             limit = min(limit, (ladder.BODY_LIMIT - _BODY_ROOM) / BYTES_PER_TOKEN)
     return max(1, math.floor(min(limit, room) * _MARGIN)) if min(limit, room) < math.inf else math.inf
+
+
+def counted(seen: observed.Observed, status: statuses.LaneStatus) -> statuses.LaneStatus:
+    """Return the lane's status with the synthetic requests of its rollout as far as they are known."""
+    before = next((lane for lane in seen.status.lanes if lane.name == status.name and lane.started_at == status.started_at), None)
+    known = seen.traffic.get(status.name)
+    told = before.synthetic_requests if before is not None and status.canary else 0
+    count = max(told, round(known.synthetic)) if known is not None and status.canary and before is not None else told
+    return status if count == status.synthetic_requests else view.changed(status, synthetic_requests=count)
 
 
 def ended(seen: observed.Observed, routes: document.RouteDocument) -> tuple[planned.Delete, ...]:
