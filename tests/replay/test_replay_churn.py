@@ -77,7 +77,7 @@ EXACT = [
 async def trial(metrics: store.Store, behaviour: meter.Behaviour) -> world.World:
     """A canary, ten seconds into its step."""
     made = await world.serving(metrics)
-    made.change(24, behaviour)
+    made.harm(behaviour)
     await made.until(PHASE.ANALYZING)
     await made.run(10)
     return made

@@ -25,7 +25,7 @@ FAULTS = [
 async def trial(metrics: store.Store, behaviour: meter.Behaviour, into: int = INTO) -> world.World:
     """A canary so many seconds into its step."""
     made = await world.serving(metrics)
-    made.change(24, behaviour)
+    made.harm(behaviour)
     await made.until(PHASE.ANALYZING)
     await made.run(into)
     return made
@@ -103,7 +103,7 @@ async def test_a_store_that_was_never_there_holds_the_trial_for_ever() -> None:
     async with store.running() as metrics:
         made = await world.serving(metrics)
         await metrics.set(FAULT.STOPPED)
-        made.change(24, SLOW)
+        made.harm(SLOW)
         await made.until(PHASE.WARMING)
         await made.run(600, every=10)
         assert (made.lane.weight, made.lane.decisions, made.read().history) == (50, [], [])

@@ -78,7 +78,7 @@ def weighed(run: Run) -> int:
 async def test_killed_before_it_wrote_any_one_status(behaviour: meter.Behaviour, reason: str) -> None:
     async with store.running() as metrics:
         made = await world.serving(metrics)
-        made.change(24, behaviour)
+        made.harm(behaviour)
         whole = await played(made, Run())
         assert whole.decision is not None
         assert whole.decision.reason == reason

@@ -5,6 +5,7 @@ import dataclasses
 import datetime
 import json
 import random
+from collections.abc import Mapping
 from typing import Any
 
 from tests.replay import meter as meters
@@ -24,7 +25,7 @@ SCRAPED_EVERY = 2       # seconds
 INTERVAL = 5            # seconds between two passes
 
 
-def spec(url: str, max_num_seqs: int, **rollout: Any) -> specs.LLMServiceSpec:
+def spec(url: str, max_num_seqs: int, rollout: Mapping[str, Any] | None = None, **lane: Any) -> specs.LLMServiceSpec:
     """A service of one lane of two replicas, whose rollouts take a minute or two."""
     plain = {
         "steps": [{"weight": 50, "duration": "60s"}], "analysis": {"interval": f"{INTERVAL}s", "minRequests": 20},
@@ -33,15 +34,15 @@ def spec(url: str, max_num_seqs: int, **rollout: Any) -> specs.LLMServiceSpec:
     return specs.LLMServiceSpec.model_validate({
         "model": {"uri": "hf://Qwen/Qwen2.5-7B-Instruct"},
         "engine": {"image": "vllm/vllm-openai:v0.32.0"},
-        "lanes": [{"name": LANE, "profile": "Interactive", "replicas": 2, "scheduler": {"maxNumSeqs": max_num_seqs}}],
+        "lanes": [{"name": LANE, "profile": "Interactive", "replicas": 2, "scheduler": {"maxNumSeqs": max_num_seqs}, **lane}],
         "router": {"defaultLane": LANE},
-        "rollout": plain | rollout,
+        "rollout": plain if rollout is None else rollout,
         "metrics": {"prometheus": {"url": url}},
     })
 
 
 @dataclasses.dataclass
-class _Cluster(clusters.Cluster):
+class Cluster(clusters.Cluster):
     """The simulated cluster with names of pods as ReplicaSets make them, and when its router pods were made."""
 
     made: dict[str, datetime.datetime] = dataclasses.field(default_factory=dict)
@@ -71,7 +72,7 @@ class World:
     database: series.Database = dataclasses.field(default_factory=series.Database)
     targets: set[series.Key] = dataclasses.field(default_factory=set)     # of the last scrape
     meter: meters.Meter = dataclasses.field(default_factory=lambda: meters.Meter({}))
-    cluster: _Cluster = dataclasses.field(default_factory=lambda: _Cluster(rate=0.0, routers=[clusters.Router(f"{NAME}-router-6b-a")]))
+    cluster: Cluster = dataclasses.field(default_factory=lambda: Cluster(rate=0.0, routers=[clusters.Router(f"{NAME}-router-6b-a")]))
     rate: float = 20.0                 # requests per second
     status: str = "{}"                 # JSON, as the API server keeps it
     generation: int = 1
@@ -94,12 +95,20 @@ class World:
         """One of the conditions."""
         return next(item for item in self.read().conditions if item.type == kind)
 
-    def change(self, max_num_seqs: int, behaviour: meters.Behaviour, **rollout: Any) -> str:
-        """Ask for another revision, which behaves so; return its hash."""
-        self.spec, self.generation = spec(self.store.url, max_num_seqs, **rollout), self.generation + 1
-        wanted = render.render(NAME, self.spec, self.spec.lanes[0]).hash
+    def change(self, new: specs.LLMServiceSpec) -> str:
+        """Ask for another revision; return its hash."""
+        self.spec, self.generation = new, self.generation + 1
+        return self.hash
+
+    def harm(self, behaviour: meters.Behaviour) -> None:
+        """Ask for another revision, which behaves so."""
+        wanted = self.change(spec(self.store.url, 24))
         self.meter.behaviours = {**self.meter.behaviours, wanted: behaviour}
-        return wanted
+
+    @property
+    def hash(self) -> str:
+        """The hash of the revision that the spec asks for."""
+        return render.render(NAME, self.spec, self.spec.lanes[0]).hash
 
     def observe(self) -> observed.Observed:
         """What a pass sees, but for the evidence."""
