@@ -8,7 +8,7 @@ from ...api import status as statuses
 from .. import names, observed, planned, traffic
 from ..load import document as loads
 from ..load import lengths
-from ..objects import load as objects_
+from ..objects import load as senders
 from ..routing import document, ladder
 from ..words import BYTES_PER_TOKEN
 from . import lanes, view
@@ -57,9 +57,9 @@ def objects(seen: observed.Observed, spec: specs.LLMServiceSpec, routes: documen
     for item in moved:
         lane = next((lane for lane in routes.lanes if lane.name == item.status.name and lane.synthetic_key), None)
         if lane is not None:
-            found.append(objects_.config_map(seen.ref, load(seen, spec, routes, item)))
+            found.append(senders.config_map(seen.ref, load(seen, spec, routes, item)))
             if lane.name in seen.traffic or names.load(seen.name, lane.name) in _deployed(seen):
-                found.append(objects_.deployment(seen.ref, lane.name, item.status.canary, seen.settings.agent_image, spec.router))
+                found.append(senders.deployment(seen.ref, lane.name, item.status.canary, seen.settings.agent_image, spec.router))
     return found
 
 
