@@ -1,4 +1,4 @@
-"""Do the arrays say what the product says? Every verdict of every tick."""
+"""Do the arrays say what the product says? Every verdict of every tick, up to a Fail: that stands."""
 
 import dataclasses
 import itertools
@@ -12,10 +12,11 @@ from fairlane.core.judge import rule as judge_rule
 
 from . import cases, product, rule, traffic, trials
 from .arrays import Flags, Numbers
-from .traffic import Noise, Setting
+from .traffic import Harm, Noise, Setting
 
 _RATES = (2.0, 20.0, 0.2, 200.0)      # by turns
 _PODS = 3                             # of the stable, where pods differ
+STARVED = Harm("no request arrives", starves=True)
 _ROLLOUT = specs.Rollout()
 
 
@@ -31,26 +32,37 @@ class Mismatch:
 
 
 def kinds() -> list[Setting]:
-    """Every noise with every harm and none."""
-    noises = itertools.product(Noise, (traffic.NONE, *cases.HARMS))
+    """Every noise with every harm and none, and with a canary that gets no requests."""
+    noises = itertools.product(Noise, (traffic.NONE, *cases.HARMS, STARVED))
     return [
         Setting(_RATES[index % len(_RATES)], noise, harm, pods=_PODS if noise is Noise.POD_MARKOV else 1)
         for index, (noise, harm) in enumerate(noises)
     ]
 
 
-def compare(setting: Setting, rows: int, ticks: int, part: int = 0) -> list[Mismatch]:
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """So many verdicts of both."""
+
+    verdicts: int
+    mismatches: tuple[Mismatch, ...]
+
+
+def compare(setting: Setting, rows: int, ticks: int, part: int = 0) -> Compared:
     """Run both over the same streams."""
     stream = traffic.Traffic(setting, rows, (trials.SEED, zlib.crc32(repr(setting).encode()), part, 2))
     counted = [stream.tick() for _ in range(ticks)]
     expected = _arrays(setting, counted, rows)
-    found = []
+    verdicts, mismatches = 0, []
     for row in range(rows):
         for tick, outcome in enumerate(product.outcomes(setting, counted, row, _ROLLOUT)):
+            verdicts += 1
             if outcome.value != expected[tick, row]:
-                found.append(Mismatch(setting, row, tick + 1, str(expected[tick, row]), outcome.value))
+                mismatches.append(Mismatch(setting, row, tick + 1, str(expected[tick, row]), outcome.value))
                 break
-    return found
+            if outcome is status.Outcome.FAIL:
+                break
+    return Compared(verdicts, tuple(mismatches))
 
 
 def _arrays(setting: Setting, counted: list[traffic.Counted], rows: int) -> Numbers:

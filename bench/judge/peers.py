@@ -4,7 +4,6 @@ Flagger and Argo Rollouts compare with thresholds: here 1.5 times the stable's l
 
 - Flagger (docs.flagger.app, "Canary analysis": analysis.interval, analysis.threshold): a failed check adds to failedChecks, none takes away; at `threshold`
   it rolls back, at the next interval. No value, or NaN (histogram_quantile without requests; github.com/fluxcd/flagger/pull/1095), is a failed check.
-  `guarded`: the query ends in `or vector(0)`, as people write it whose canaries were rolled back for want of traffic.
 - Argo Rollouts (argo-rollouts.readthedocs.io, "Analysis & Progressive Delivery": interval, failureLimit): more failures than failureLimit abort.
   NaN meets no failureCondition.
 - Kayenta (spinnaker.io, "How canary judgment works"): once, after 30 minutes, Mann-Whitney with 98 % confidence over the 30 values of each side;
@@ -29,10 +28,9 @@ _TOO_MANY_ERRORS = 0.01
 _KAYENTA_TOLERANCE = 0.25
 _KAYENTA_Z = statistics.NormalDist().inv_cdf(0.99)    # 98 %, two-sided
 
-FLAGGER, FLAGGER_ONE, FLAGGER_GUARDED, ARGO, ARGO_ZERO, KAYENTA = "flagger5", "flagger1", "flagger5guarded", "argo3", "argo0", "kayenta"
+FLAGGER, FLAGGER_ONE, ARGO, ARGO_ZERO, KAYENTA = "flagger5", "flagger1", "argo3", "argo0", "kayenta"
 NAMES = {
     FLAGGER: "Flagger, threshold 5",
-    FLAGGER_GUARDED: "Flagger, threshold 5, guarded",
     FLAGGER_ONE: "Flagger, threshold 1",
     ARGO: "Argo Rollouts, failureLimit 3",
     ARGO_ZERO: "Argo Rollouts, failureLimit 0",
@@ -46,7 +44,7 @@ class Peers:
     def __init__(self, rows: int) -> None:
         self.firsts = {name: First(rows) for name in NAMES}
         self._minute: collections.deque[traffic.Counted] = collections.deque(maxlen=MINUTE)
-        self._bad, self._missing = numpy.zeros(rows, numpy.int64), numpy.zeros(rows, numpy.int64)
+        self._bad, self._failed = numpy.zeros(rows, numpy.int64), numpy.zeros(rows, numpy.int64)
         self._series: dict[str, list[Floats]] = collections.defaultdict(list)
         self._limit = _TOO_SLOW * long_run_p99()
         self._served = numpy.zeros(rows, numpy.int64)
@@ -69,11 +67,9 @@ class Peers:
 
     def _thresholds(self, tick: int, bad: Flags, missing: Flags) -> None:
         self._bad = self._bad + bad
-        self._missing = self._missing + missing
-        checks = self._bad + self._missing
-        self.firsts[FLAGGER].mark(checks >= 5, tick + MINUTE, self._served)
-        self.firsts[FLAGGER_ONE].mark(checks >= 1, tick + MINUTE, self._served)
-        self.firsts[FLAGGER_GUARDED].mark(self._bad >= 5, tick + MINUTE, self._served)
+        self._failed = self._failed + (bad | missing)
+        self.firsts[FLAGGER].mark(self._failed >= 5, tick + MINUTE, self._served)
+        self.firsts[FLAGGER_ONE].mark(self._failed >= 1, tick + MINUTE, self._served)
         self.firsts[ARGO].mark(self._bad > 3, tick, self._served)
         self.firsts[ARGO_ZERO].mark(self._bad > 0, tick, self._served)
 

@@ -29,7 +29,10 @@ def write(results: summary.Results) -> None:
         _alarms(axes[0], results)
         for axis, harm in zip(axes[1:], _HARMS, strict=True):
             _times(axis, results, harm)
-        axes[0].legend(loc="lower center", bbox_to_anchor=(1.7, -0.42), ncols=4, frameon=False)
+        for axis in axes:
+            axis.set_xlabel("requests/s of the lane")
+            axis.set_xticks(cases.RATES, [f"{rate:g}" for rate in cases.RATES])
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
         PICTURE.parent.mkdir(exist_ok=True)
         figure.savefig(PICTURE, format="svg", metadata={"Date": None})
         pyplot.close(figure)
@@ -44,7 +47,7 @@ def _alarms(axis: matplotlib.axes.Axes, results: summary.Results) -> None:
         ]
         axis.plot(cases.RATES, [100 * max(share, _LEAST) for share in worst], marker="o", color=colour, label=name)
     axis.axhline(100 * trials.RATE, color="#777777", linestyle=":")
-    axis.set(xscale="log", yscale="log", title="healthy canaries rolled back within the hour,\nworst noise", xlabel="requests/s of the lane", ylabel="%")
+    axis.set(xscale="log", yscale="log", title="healthy canaries rolled back within the hour,\nworst noise", ylabel="%")
 
 
 def _times(axis: matplotlib.axes.Axes, results: summary.Results, harm: str) -> None:
@@ -53,4 +56,4 @@ def _times(axis: matplotlib.axes.Axes, results: summary.Results, harm: str) -> N
     for method, (_, colour) in _METHODS.items():
         times = [math.nan if (seconds := cell.methods[method].seconds) is None else seconds for cell in cells]
         axis.plot([cell.rate for cell in cells], times, marker="o", color=colour)
-    axis.set(xscale="log", yscale="log", title=f"{harm}:\nmedian seconds to the rollback", xlabel="requests/s of the lane", ylabel="s", ylim=(5, 4000))
+    axis.set(xscale="log", yscale="log", title=f"{harm}:\nmedian seconds to the rollback", ylabel="s", ylim=(5, 4000))

@@ -124,6 +124,8 @@ class Judge:
     def _between_pods(self) -> Floats:
         """Pearson's statistic over its degrees of freedom. Errors are not counted by pod."""
         requests, over = self._pods[:, :, None], self._pods_over
+        if requests.shape[1] == 1:
+            return numpy.ones(self._mean.shape)
         share = over.sum(axis=1, keepdims=True) / numpy.maximum(requests.sum(axis=1, keepdims=True), 1)
         expected = requests * share
         spread = expected * (1 - share)

@@ -17,7 +17,7 @@ _NOISES = {
     Noise.POD_MARKOV: "slow spells of single pods",
 }
 _SHORT = {
-    peers.FLAGGER: "Flagger 5", peers.FLAGGER_GUARDED: "Flagger 5, guarded", peers.FLAGGER_ONE: "Flagger 1",
+    peers.FLAGGER: "Flagger 5", peers.FLAGGER_ONE: "Flagger 1",
     peers.ARGO: "Argo 3", peers.ARGO_ZERO: "Argo 0", peers.KAYENTA: "Kayenta",
 }
 
@@ -72,31 +72,35 @@ def _noisy(results: summary.Results) -> str:
 
 
 def _seen(results: summary.Results, noise: Noise) -> str:
-    """Median time to the rollback and the canary's requests by then; else the share that was rolled back within the hour."""
-    methods = (trials.FAIRLANE, peers.FLAGGER, peers.ARGO, peers.KAYENTA)
-    head = ["harm", "requests/s", "**Fairlane**", "canary requests", *(_SHORT[peer] for peer in methods[1:])]
+    """Median time to the rollback, ours with the canary's requests by then; else the share that was rolled back within the hour."""
     cells = [cell for cell in results.harmed() if cell.noise == noise and not cell.onset]
+    rates = list(dict.fromkeys(cell.rate for cell in cells))
+    others, at = (peers.FLAGGER, peers.ARGO, peers.KAYENTA), ", ".join(f"{rate:g}" for rate in rates)
+    head = ["harm", *(f"**Fairlane** at {_rate(rate)}" for rate in rates), *(f"{_SHORT[peer]} at {at}" for peer in others)]
     rows = []
-    for cell in cells:
-        ours = cell.methods[trials.FAIRLANE]
-        served = "–" if ours.served is None else f"{ours.served:,.0f}"
-        times = [_time(cell, method) for method in methods]
-        rows.append([cell.harm, f"{cell.rate:g}", f"**{times[0]}**", served, *times[1:]])
+    for harm in dict.fromkeys(cell.harm for cell in cells):
+        found = [cell for cell in cells if cell.harm == harm]
+        rows.append([harm, *map(_ours, found), *(", ".join(_time(cell, peer) for cell in found) for peer in others)])
     return _table(head, rows)
+
+
+def _ours(cell: summary.Cell) -> str:
+    served = cell.methods[trials.FAIRLANE].served
+    return f"**{_time(cell, trials.FAIRLANE)}**" + ("" if served is None else f" ({served:,.0f})")
 
 
 def _late(results: summary.Results) -> str:
     """Harm that begins half way between two restarts of the evidence."""
     cells = [cell for cell in results.harmed() if cell.onset]
     names = list(dict.fromkeys(cell.harm for cell in cells))
-    head = ["harm", *(f"{rate:g} requests/s" for rate in cases.RATES[1:])]
+    head = ["harm", *(_rate(rate) for rate in cases.RATES[1:])]
     rows = [[name, *(_time(cell, trials.FAIRLANE) for cell in cells if cell.harm == name)] for name in names]
     return _table(head, rows)
 
 
 def _pass(results: summary.Results) -> str:
     """Of healthy canaries: the share that passes in the first step, and when."""
-    head = ["noise", *(f"{rate:g} requests/s" for rate in cases.RATES)]
+    head = ["noise", *(_rate(rate) for rate in cases.RATES)]
     cells = {(cell.noise, cell.rate): cell for cell in results.healthy()}
     rows = []
     for noise in (*cases.NOISES, Noise.LONG_BURST):
@@ -112,16 +116,19 @@ def _passed(cell: summary.Cell) -> str:
 
 def _pods(results: summary.Results) -> str:
     """Healthy canaries rolled back within the hour where every pod has slow spells of its own."""
-    head = ["pods of the stable", "20 requests/s", "200 requests/s"]
+    head = ["pods of the stable", *(_rate(rate) for rate in cases.POD_RATES)]
     cells = {(cell.pods, cell.rate): cell for cell in results.healthy() if cell.noise == Noise.POD_MARKOV}
-    rows = [[str(pods), *(_percent(cells[pods, rate].share(trials.FAIRLANE)) for rate in (20.0, 200.0))] for pods in cases.PODS]
+    rows = [[str(pods), *(_percent(cells[pods, rate].share(trials.FAIRLANE)) for rate in cases.POD_RATES)] for pods in cases.PODS]
     return _table(head, rows)
 
 
 def _sooner(results: summary.Results) -> str:
     """The harms that a peer sees sooner though it is quiet."""
-    lines = [f"- {sooner(cell, peer)}" for cell, peer in checks.sooner(results)]
-    return "\n".join(lines) if lines else "None."
+    parts = []
+    for ticks, time in ((trials.HOUR, "hour"), (trials.HOUR // 2, "half hour")):
+        lines = [f"- {sooner(cell, peer)}" for cell, peer in checks.sooner(results, ticks)]
+        parts.append(f"Within the {time}: " + ("none." if not lines else "\n\n" + "\n".join(lines)))
+    return "\n\n".join(parts)
 
 
 def _time(cell: summary.Cell, method: str) -> str:

@@ -53,6 +53,7 @@ class Harm:
     stretch: float = 1.0              # of the p99, by lengthening the tail above the p90
     hangs: bool = False               # no request completes…
     timeout: int = 0                  # …until this many ticks after; 0: never
+    starves: bool = False             # no request arrives
 
 
 NONE = Harm("none")
@@ -154,6 +155,8 @@ class Traffic:
         harm = self.setting.harm if self._ticks >= self.setting.onset else NONE
         stable, stable_over = self._stable.count(NONE)
         canary, canary_over = self._canary.count(harm)
+        if harm.starves:
+            canary, canary_over = canary * 0, canary_over * 0
         running = canary
         if harm.hangs:
             canary, canary_over = self._hang(harm, canary)
