@@ -118,8 +118,8 @@ class Rollout(base.Model):
     warmup: Warmup = Field(Warmup(), description="The first requests of a canary, whose latencies count for nothing; errors count from the first request.")
     baseline: Baseline = Field(Baseline.STABLE, description=(
         "What the canary is compared with: Stable (the stable's pods), or Fresh (as many pods of the stable's revision as the canary has, started with it and "
-        "with its weight: as cold and as loaded as the canary; they cost the same GPUs once more). Fresh is for steps below 50 %; from there on the stable's own "
-        "pods are compared with, which have the same share. Default: Stable."
+        "with its weight: as cold and as loaded as the canary; they cost the same GPUs once more). Fresh is for steps below 50 %; from there on the "
+        "stable's own pods are compared with, which have the same share. Default: Stable."
     ))
     on_insufficient: OnInsufficient = Field(OnInsufficient.ADVANCE, description=(
         "What a step does that ends without a decision, for lack of requests or of a difference: Advance (only with analysis.minRequests; recorded as no "

@@ -79,7 +79,7 @@ class Child:
 class Command:
     """What the CLI asked for through the annotation."""
 
-    command: str                      # pause, resume, promote, abort, retry
+    command: str                      # pause, resume, promote, abort, retry, trial
     lane: str
     revision: str
     id: str

@@ -32,7 +32,7 @@ def _words(rate: float, weight: int = 10, duration: str = "30m", **rollout: Any)
         (_words(2), "goes on as no evidence of harm when 50 canary requests are in (rollout.onInsufficient: Advance)"),
         (_words(0.005), "bring about 1 canary requests: not even that half of them fail would be seen in time (about 14 needed); a Pass needs"),
         (_words(0), "the lane had no request in the last hour: no step can show anything, and a step without a Pass goes on"),
-        (_words(0.1, analysis={"syntheticLoad": {"requestsPerSecond": "2"}}), "at 2 requests/s (synthetic load included), as wanted; "),
+        (_words(0.1, analysis={"syntheticLoad": {"requestsPerSecond": "2"}}), "at 2 requests/s, with synthetic load, as long as its 5000 requests last; "),
         (_words(5, analysis={"syntheticLoad": {"requestsPerSecond": "2"}}), "at 5 requests/s, the mean of the last hour; "),
     ],
     ids=[

@@ -59,8 +59,8 @@ def words(rate: float, rollout: specs.Rollout) -> str:
     """Say what each step brings at `rate` requests/s, what that shows, and what follows where it is too little."""
     synthetic = rollout.analysis.synthetic_load
     sent = max(rate, float(synthetic.requests_per_second)) if synthetic else rate
-    filled = " (synthetic load included)" if sent > rate else ""
-    opening = f"at {sent:.3g} requests/s{filled}, {'as wanted' if filled else 'the mean of the last hour'}"
+    last = f"with synthetic load, as long as its {synthetic.max_requests} requests last" if synthetic and sent > rate else "the mean of the last hour"
+    opening = f"at {sent:.3g} requests/s, {last}"
     if sent <= 0:
         return f"the lane had no request in the last hour: no step can show anything, and {_insufficient(sent, rollout)}"
     steps = [(step, requests(sent, step)) for step in rollout.steps]
