@@ -107,7 +107,7 @@ RATES: dict[str, tuple[dict[str, Any], traffic.Traffic | None, float]] = {
     "not while the next step's replicas load": ({"phase": PHASE.LOADING}, traffic.Traffic(0.0, 0.0), 0.0),
     "not while it waits for a node": ({"phase": PHASE.WAITING}, traffic.Traffic(0.0, 0.0), 0.0),
     "not while it is paused": ({"paused": True}, traffic.Traffic(0.0, 0.0), 0.0),
-    "not while nothing can be decided": ({"held_since": views.ago(5)}, traffic.Traffic(0.0, 0.0), 0.0),
+    "held, perhaps for want of just these requests": ({"held_since": views.ago(5)}, traffic.Traffic(0.0, 0.0), 2.0),
     "the last one is left": ({}, traffic.Traffic(0.0, 999.0), 2.0),
     "all were sent": ({}, traffic.Traffic(0.0, 1000.0), 0.0),
     "nothing is known of the users": ({}, None, 0.0),
@@ -122,6 +122,7 @@ def test_what_is_missing_is_sent(status: dict[str, Any], known: traffic.Traffic 
 def test_without_new_numbers_what_was_said_goes_on_but_not_into_the_next_rollout() -> None:
     before = load(known=traffic.Traffic(1.0, 0.0))
     assert load(stored=before).rate == before.rate == 1.0
+    assert load({"held_since": views.ago(5)}, stored=before).rate == 0.0, "nor while the trial is held"
     assert load(stored=before.model_copy(update={"key": "another rollout's"})).rate == 0.0
 
 

@@ -92,11 +92,14 @@ def load(seen: observed.Observed, spec: specs.LLMServiceSpec, routes: document.R
 
 
 def _rate(status: statuses.LaneStatus, wanted: specs.SyntheticLoad, before: loads.Load | None, known: traffic.Traffic | None) -> float:
-    """Requests per second that are missing; none while nothing is judged. Without new numbers what was said before goes on."""
-    if status.phase not in _SENT or status.paused or status.held_since is not None:
+    """Requests per second that are missing; none while nothing is judged. Without new numbers what was said before goes on, until the trial is held.
+
+    Numbers and a trial that is held nonetheless: it may be held for want of just these requests.
+    """
+    if status.phase not in _SENT or status.paused:
         return 0.0
     if known is None:
-        return before.rate if before else 0.0
+        return before.rate if before and status.held_since is None else 0.0
     if known.synthetic >= wanted.max_requests:
         return 0.0
     target = float(wanted.requests_per_second)
