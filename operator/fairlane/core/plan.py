@@ -190,7 +190,7 @@ def _metrics(seen: observed.Observed, decided: _Decided) -> tuple[str, str, str]
     weighted = [item.status for item in decided.moved if item.status.weight and item.status.phase is not statuses.Phase.ROLLING_BACK]
     for lane in weighted:
         value = seen.evidence.get(lane.name)
-        if isinstance(value, evidence.Unavailable) and not analysis.opening(lane, seen.now):
+        if isinstance(value, evidence.Unavailable) and not analysis.opening(lane, value.reason, seen.now):
             return conditions.FALSE, value.reason, f"{lane.name}: {value.message}"
         if lane.reason == reasons.METRICS_UNAVAILABLE:
             return conditions.FALSE, reasons.METRICS_UNAVAILABLE, f"{lane.name}: {lane.message}"

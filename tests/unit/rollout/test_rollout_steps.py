@@ -38,7 +38,6 @@ LAST = {"step": 1}
         (_judged(OUTCOME.INSUFFICIENT, 100, onInsufficient="Hold"), PHASE.ANALYZING, 0, "Holding"),
         (_judged(OUTCOME.INSUFFICIENT, 100, onInsufficient="Rollback"), PHASE.ROLLING_BACK, 0, "InsufficientEvidence"),
         (_judged(OUTCOME.UNAVAILABLE, 1000), PHASE.ANALYZING, 0, "MetricsUnavailable"),
-        (_judged(OUTCOME.UNAVAILABLE, 10), PHASE.ANALYZING, 0, "Analyzing"),
         (_judged(OUTCOME.INSUFFICIENT, 150, status={"held_seconds": 60}), PHASE.ANALYZING, 0, "Analyzing"),
         (_judged(OUTCOME.INSUFFICIENT, 160, status={"held_seconds": 60}), PHASE.ANALYZING, 1, "Analyzing"),
         (_judged(OUTCOME.INSUFFICIENT, 1000, status={"paused": True}), PHASE.ANALYZING, 0, "Paused"),
@@ -53,7 +52,7 @@ LAST = {"step": 1}
     ids=[
         "a Fail ends it at once", "a Pass waits for half the step", "and then goes on", "Insufficient waits for the whole step", "and then goes on",
         "with too few requests it holds",
-        "onInsufficient Hold holds", "onInsufficient Rollback rolls back", "no numbers hold for ever", "a step that has just begun has none yet",
+        "onInsufficient Hold holds", "onInsufficient Rollback rolls back", "no numbers hold for ever",
         "time without numbers does not count", "but the rest does", "a pause holds", "a pause does not keep a failing canary",
         "a Pass at the last step promotes",
         "a Pass without the lane's load is none", "and ends as Insufficient does", "no harm at the last step promotes",
@@ -148,6 +147,32 @@ def test_what_the_judge_is_told() -> None:
     steps = [{"weight": 10, "duration": "100s"}, {"weight": 50, "duration": "10m"}]
     told = verdict.trial(views.lane(status, weight=50, rollout={"steps": steps}))
     assert (told.steps, told.weight, told.duration, told.elapsed, told.latencies, told.state) == (2, 50, 600.0, 45.0, True, "old")
+
+
+def test_a_baseline_shares_what_is_compared_equally() -> None:
+    assert verdict.trial(views.lane({"baseline": "aaaaaaaa-2"}, weight=10)).weight == 50
+
+
+@pytest.mark.parametrize(
+    ("reason", "spent", "state", "expected"),
+    [
+        ("NoSeries", 10, "", "Analyzing"),
+        ("NotMeasured", 10, "", "Analyzing"),
+        ("NoSeries", 40, "", "MetricsUnavailable"),
+        ("NoSeries", 10, "old", "MetricsUnavailable"),
+        ("PrometheusUnreachable", 10, "", "MetricsUnavailable"),
+        ("HistoryLost", 10, "old", "MetricsUnavailable"),
+    ],
+    ids=[
+        "nothing was scraped yet", "nothing was asked yet", "not after two scrapes", "not when there were numbers",
+        "a store that does not answer is said at once", "and one that forgot",
+    ],
+)
+def test_a_young_step_excuses_only_what_its_youth_explains(reason: str, spent: float, state: str, expected: str) -> None:
+    seen = views.lane({"phase_since": views.ago(spent), "step_since": views.ago(spent), "judge_state": state, "reason": "Analyzing"})
+    said = judging.Verdict(OUTCOME.UNAVAILABLE, reason, "m", None, state)
+    made = phases.advance(dataclasses.replace(seen, evidence=judging.Unavailable(reason, "m"), judge=lambda _evidence, _trial: said))
+    assert expected == made.status.reason
 
 
 def test_the_warm_up_is_judged_by_errors_alone() -> None:

@@ -10,6 +10,7 @@ from ..judge import types as judging
 from . import baseline, capacity, loading, promoting, reasons, record, rollback, trying, verdict, view
 
 SCRAPED_WITHIN = 30.0   # seconds: two scrapes at Prometheus' usual interval of 15 s
+_NOT_YET = frozenset({"NoSeries", verdict.NOT_MEASURED})   # what a store that works says of a step that has just begun
 
 
 def failed(lane: view.View, said: judging.Verdict) -> view.Move:
@@ -98,9 +99,10 @@ def awaited(lane: view.View) -> str:
     return f"waiting for {len(behind)} router pods to acknowledge the routes: {', '.join(behind[:3])}" if behind else "waiting for the routes to be written"
 
 
-def opening(status: statuses.LaneStatus, now: datetime.datetime) -> bool:
-    """Whether the window is so young that nothing may have been scraped in it."""
-    return clock.since(status.step_since or status.phase_since, now) < SCRAPED_WITHIN
+def opening(status: statuses.LaneStatus, reason: str, now: datetime.datetime) -> bool:
+    """Whether numbers are missing only because the step is so young that nothing may have been scraped in it."""
+    young = clock.since(status.step_since or status.phase_since, now) < SCRAPED_WITHIN
+    return young and not status.judge_state and reason in _NOT_YET
 
 
 def _undecidable(lane: view.View, said: judging.Verdict | None) -> tuple[str, str] | None:
@@ -115,7 +117,7 @@ def _undecidable(lane: view.View, said: judging.Verdict | None) -> tuple[str, st
     if status.baseline and not lane.ready(status.baseline):
         return reasons.HOLDING, f"the baseline {status.baseline} has no ready replica to compare with; the routers send its share to the stable"
     if said is not None and said.outcome is statuses.Outcome.UNAVAILABLE:
-        if status.reason != reasons.METRICS_UNAVAILABLE and opening(status, lane.now):
+        if status.reason != reasons.METRICS_UNAVAILABLE and opening(status, said.reason, lane.now):
             return reasons.ANALYZING, "the step has just begun: no numbers yet"
         return reasons.METRICS_UNAVAILABLE, f"{said.reason}: {said.message}; held at {status.weight} %, the step's clock stands still"
     return None

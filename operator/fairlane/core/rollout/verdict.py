@@ -6,7 +6,9 @@ from .. import clock
 from ..judge import types as judging
 from . import capacity, view
 
-_UNMEASURED = judging.Unavailable("NotMeasured", "no pass has read numbers of the canary yet")
+NOT_MEASURED = "NotMeasured"
+_UNMEASURED = judging.Unavailable(NOT_MEASURED, "no pass has read numbers of the canary yet")
+_HALF = 50   # percent: canary and baseline have the same weight, so each has half of the requests that are compared
 _PHASES = frozenset({statuses.Phase.WARMING, statuses.Phase.ANALYZING, statuses.Phase.PROMOTING})
 
 
@@ -38,7 +40,7 @@ def trial(lane: view.View) -> judging.Trial:
         objectives=lane.spec.objectives,
         analysis=lane.rollout.analysis,
         steps=len(lane.rollout.steps),
-        weight=status.weight,
+        weight=_HALF if status.baseline else status.weight,
         duration=base.seconds(capacity.step(lane.rollout, status).duration),
         elapsed=elapsed(lane, status, status.step_since or status.phase_since),
         latencies=status.phase is not statuses.Phase.WARMING,
