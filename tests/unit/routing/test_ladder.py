@@ -48,7 +48,10 @@ def test_the_version_changes_with_the_table_and_only_with_it() -> None:
 
 SPLITS: dict[str, tuple[dict[str, int], dict[str, str]]] = {
     "both tracks take requests": ({"stable": 90, "canary": 10}, {"k": "chat"}),
+    "a baseline too": ({"stable": 80, "canary": 10, "baseline": 10}, {"k": "chat"}),
     "the canary takes none": ({"stable": 100}, {}),
+    "the canary takes none and its baseline some": ({"stable": 90, "baseline": 10}, {}),
+    "the canary takes all": ({"canary": 100}, {}),
     "nothing serves": ({}, {}),
 }
 

@@ -41,11 +41,15 @@ def context(route: document.RouteDocument, splits: Mapping[str, Mapping[str, int
         "image_tokens": IMAGE_TOKENS,
         "sizes": [lane.name for lane in by_size],
         "callers": {caller: lane.name for lane in route.lanes for caller in lane.callers},
-        # Only while both tracks take requests: a canary that lost its own leaves nothing to compare.
-        "synthetic": {lane.synthetic_key: lane.name for lane in route.lanes if lane.synthetic_key and len(splits[lane.name]) > 1},
+        "synthetic": {lane.synthetic_key: lane.name for lane in route.lanes if lane.synthetic_key and _compares(splits[lane.name])},
         "lanes": {lane.name: _lane(lane) for lane in route.lanes},
     }
     return {"version": names.digest(table, 16), "table": table}
+
+
+def _compares(split: Mapping[str, int]) -> bool:
+    """Whether a canary takes requests, and another track beside it."""
+    return "canary" in split and len(split) > 1
 
 
 def _lane(lane: document.LaneRoute) -> dict[str, Any]:
