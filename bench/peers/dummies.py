@@ -23,6 +23,7 @@ class Dummies:
 
     def prepare(self, seconds: float = 240) -> None:
         """Their first revisions, until they stand."""
+        self._cluster.kubectl("delete", "namespace", self.namespace, "--ignore-not-found", timeout=180)
         self._cluster.kubectl("create", "namespace", self.namespace)
         self._apply(*self._templates(_NEUTRAL), *self._workloads(_FIRST), flagger.canary(self._interval))
         self._wait("Argo's first revisions", lambda: all(argo.ready(self._get("rollout", argo.name(limit))) for limit in rules.LIMITS), seconds)

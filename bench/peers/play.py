@@ -21,7 +21,7 @@ _BEFORE, _AFTER = 120, 20     # seconds of the recording around the rollout
 
 def play(cluster: Cluster, space: Space, trial: trials.Trial, kind: str) -> dict[str, Any]:
     """Run the trial (kind "change" or "a/a"); its row. The recording is written beside."""
-    base = trials.base(cluster.images["engine"], cluster.model_uri, cluster.python_env_mounts(), trial)
+    base = trials.base(cluster.images["engine"], cluster.model_uri, cluster.python_env_mounts(), trial, kind)
     space.apply(base)
     space.wait_ready(seconds=600)
     space.wait("the lane idle", lambda status: _idle(space.lane(trials.LANE, status)), 300)
@@ -107,7 +107,7 @@ class _Run:
 
     def row(self, peers: Mapping[str, outcomes.Outcome], interval: int) -> dict[str, Any]:
         """The trial in the results."""
-        back = self.record.get("result") == "RolledBack"
+        back = self.record.get("result") == "RolledBack" or self.record.get("reason") == "FalseAlarm"
         evidence = ((self.record.get("decisions") or [{}])[-1]).get("evidence") or {}
         own = outcomes.Outcome(self.ended if back else None, 0, 0, str(self.record.get("message", "")))
         judges = {"fairlane": self._judge(own) | {"metric": evidence.get("metric", ""), "eValue": evidence.get("eValue", "")}}

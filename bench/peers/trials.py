@@ -47,13 +47,14 @@ class Trial:
         return f"{self.weight} % for {self.minutes} min, {self.rate:g} chats a second{strays}"
 
 
-def base(image: str, model_uri: str, pod: Mapping[str, Any], trial: Trial) -> Manifest:
-    """The service as it is between two trials, with the steps of the next one."""
+def base(image: str, model_uri: str, pod: Mapping[str, Any], trial: Trial, kind: str) -> Manifest:
+    """The service as it is between two trials, with the steps of the next one, which is of this kind: change or a/a."""
     lane = manifests.lane(LANE, scheduler=dict(_SCHEDULER), flags=dict(_FLAGS), timeouts={"idle": "60s"})
     step = (trial.weight, f"{trial.minutes}m")
     manifest = manifests.service(image, lane, name=SERVICE, rollout=manifests.rollout(
         step, warmup=WARMUP, failSafeAfter="60s", analysis={"interval": "5s", "minRequests": 20},
-        onInsufficient="Hold",             # a change that was not found out is taken back by hand, never promoted
+        # a change that was not found out is taken back by hand, never promoted; an A/A trial ends by itself
+        onInsufficient="Hold" if kind == "change" else "Advance",
     ))
     manifest["spec"]["model"]["uri"] = model_uri
     manifest["spec"]["engine"] |= {"flags": dict(vllm.FLAGS), "pod": _with_faulty(pod)}

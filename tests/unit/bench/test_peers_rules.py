@@ -72,7 +72,7 @@ def test_what_flagger_did(status: dict[str, Any], expected: outcomes.Outcome) ->
 
 def manifest(trial: trials.Trial) -> trials.Manifest:
     pod = {"spec": {"volumes": [], "containers": [{"name": "engine", "env": [], "volumeMounts": []}]}}
-    return trials.base("engine:1", "file:///model", pod, trial)
+    return trials.base("engine:1", "file:///model", pod, trial, "change")
 
 
 @pytest.mark.parametrize("trial", trials.TRIALS, ids=lambda trial: trial.name)
