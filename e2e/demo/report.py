@@ -74,7 +74,7 @@ def _track(track: Mapping[str, Any] | None) -> str:
     if not track:
         return "–"
     numbers = [f"{track.get('requests', 0)} requests, {track.get('errors', 0)} errors"]
-    names = {"ttftP50Ms": "TTFT p50", "ttftP99Ms": "TTFT p99", "itlP99Ms": "ITL p99", "queueP99Ms": "queue p99", "e2eP99Ms": "E2E p99"}
+    names = {"ttftP50Ms": "TTFT p50", "ttftP99Ms": "TTFT p99", "itlP99Ms": "ITL p99", "tpotP99Ms": "TPOT p99", "queueP99Ms": "queue p99", "e2eP99Ms": "E2E p99"}
     numbers += [f"{name} {track[key]} ms" for key, name in names.items() if track.get(key) is not None]
     return "<br>".join(map(_text, numbers))
 

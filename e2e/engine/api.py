@@ -134,7 +134,7 @@ class Api:
             return _refuse(500, "InternalServerError", "EngineCore encountered an issue.")
         if config.hang_every and self._served % config.hang_every == 0:
             await asyncio.Event().wait()
-        if config.error_every and self._served % config.error_every == 0:
+        if self._served == config.error_at or (config.error_every and self._served % config.error_every == 0):
             return _refuse(500, "InternalServerError", "the stand-in was asked to fail")
         return None
 

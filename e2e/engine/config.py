@@ -28,6 +28,7 @@ class Config:
     step_seconds: float = 0.02          # of one scheduler step, whatever is in it
     token_seconds: float = 0.00002      # of each token in a step
     error_every: int = 0                # each n-th request is answered with 500
+    error_at: int = 0                   # the n-th request alone is
     hang_every: int = 0                 # each n-th request is never answered
     die_after: int = 0                  # the engine dies with this request
 
@@ -49,6 +50,7 @@ def read(arguments: list[str], environment: Mapping[str, str]) -> Config:
         load_seconds=float(environment.get("STANDIN_LOAD_SECONDS", "1")),
         step_seconds=float(environment.get("STANDIN_STEP_SECONDS", "0.02")),
         error_every=int(environment.get("STANDIN_ERROR_EVERY", "0")),
+        error_at=int(environment.get("STANDIN_ERROR_AT", "0")),
         hang_every=int(environment.get("STANDIN_HANG_EVERY", "0")),
         die_after=int(environment.get("STANDIN_DIE_AFTER", "0")),
     )

@@ -16,7 +16,7 @@ CHAT = manifests.lane("chat", scheduler={"maxNumSeqs": 8, "maxNumBatchedTokens":
 
 
 def test_operator_deleted_in_each_phase_changes_no_end(space: Space, service: Service) -> None:
-    long = {"rollout": manifests.rollout((20, "30s"), warmup={"requests": 1000, "duration": "10s"}, failSafeAfter="60s")}
+    long = {"rollout": manifests.rollout((20, "45s"), warmup={"requests": 1000, "duration": "10s"}, failSafeAfter="60s")}
     space.apply(service(CHAT | {"replicas": 2}, env={"STANDIN_STEP_SECONDS": "0.05", "STANDIN_LOAD_SECONDS": "5"}, **long))
     space.wait_ready()
     with traffic.Load(space.url, 8, prompts.page) as load:

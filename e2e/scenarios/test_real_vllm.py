@@ -10,8 +10,9 @@ from e2e.scenarios.space import Space
 pytestmark = [pytest.mark.disruptive, pytest.mark.vllm]
 
 
-def test_two_lanes_of_vllm_answer_in_sentences_and_a_bad_change_is_rolled_back(cluster: Cluster, space: Space) -> None:
-    space.apply(vllm.service(cluster, (50, "4m")))
+def test_two_lanes_of_vllm_answer_in_sentences_and_a_bad_change_is_rolled_back_but_not_its_twin(cluster: Cluster, space: Space) -> None:
+    """The twin is the unchanged revision on trial: the same weight, time and load, and no harm."""
+    space.apply(vllm.service(cluster, (50, "3m")))
     space.wait_ready(seconds=360)
     url = space.url
     answer = traffic.ask_once(url, traffic.Prompt("chat", traffic.chat("What is the capital of France?", tokens=24)))
@@ -21,7 +22,11 @@ def test_two_lanes_of_vllm_answer_in_sentences_and_a_bad_change_is_rolled_back(c
     document = traffic.ask_once(url, prompts.document(4000))
     assert (document.lane, document.failure) == ("documents", "")
     with traffic.Load(url, 1.15, vllm.question, paced=True, together=32) as load:
+        space.fairlane("trial", "chat")
+        twin = space.wait_ended("chat", "Tried", seconds=480)
         space.patch_lane("chat", scheduler={"maxNumBatchedTokens": 16, "maxNumSeqs": 8})
-        record = space.wait_ended("chat", "RolledBack", seconds=480)
+        record = space.wait_ended("chat", "RolledBack", after=1, seconds=480)
     assert [answer.line() for answer in load.failures] == []
+    assert [decision["verdict"] for decision in twin["decisions"] if decision["verdict"] == "Fail"] == []
     assert record["decisions"][-1]["verdict"] == "Fail"
+    print(f"rolled back after {record['canaryRequests']} canary requests, its twin not after {twin['canaryRequests']}: {record['message']}")

@@ -33,7 +33,7 @@ def service(cluster: Cluster, *steps: tuple[int, str]) -> dict[str, Any]:
         cluster.images["engine"], chat, documents,
         rollout=manifests.rollout(
             *steps or DEMO_STEPS, warmup={"requests": 4, "duration": "20s"}, failSafeAfter="60s",
-            analysis={"interval": "2s", "minRequests": 20},   # below that the judge decides nothing: the step waits for them
+            analysis={"interval": "2s", "minRequests": 20},   # a step does not end without them; harm needs about a dozen of them to show
         ),
     )
     manifest["spec"]["model"]["uri"] = cluster.model_uri

@@ -3,36 +3,18 @@
 import asyncio
 import contextlib
 import dataclasses
-import enum
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 from aiohttp import web
+from e2e.engine import faulty_prometheus
 from tests.replay import promql
 from tests.replay import series as data
 
 from fairlane.shell import prometheus
 
-SLOW = 30.0     # seconds
-
-
-class Fault(enum.Enum):
-    """What is wrong with the metrics store."""
-
-    NONE = "nothing"
-    STOPPED = "stopped"
-    SLOW = "slow"
-    NAN = "NaN"
-    EMPTY = "empty"
-    DUPLICATE = "duplicate series"
-    HTML = "HTML"
-    AHEAD = "its clock a minute ahead"
-    BEHIND = "its clock a minute behind"
-
-
-_SKEW = {Fault.AHEAD: 60.0, Fault.BEHIND: -60.0}
-_PAGE = "<!doctype html><html><title>Log in</title><body>Please log in.</body></html>"
+Fault = faulty_prometheus.Fault
 
 
 @dataclasses.dataclass
@@ -45,7 +27,6 @@ class Store:
     port: int = 0
     client: httpx.AsyncClient = dataclasses.field(default_factory=prometheus.client)
     asked: int = 0
-    targets: set[str] = dataclasses.field(default_factory=set)    # pods of the last scrape
     _runner: web.AppRunner | None = None
     _site: web.TCPSite | None = None
     _ending: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
@@ -58,7 +39,7 @@ class Store:
     @property
     def clock(self) -> float:
         """The time that it takes to be now."""
-        return self.now + _SKEW.get(self.fault, 0.0)
+        return self.now + faulty_prometheus.skew(self.fault)
 
     async def set(self, fault: Fault) -> None:
         """Break, or mend."""
@@ -88,10 +69,10 @@ class Store:
         match self.fault:
             case Fault.SLOW:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._ending.wait(), SLOW)
+                    await asyncio.wait_for(self._ending.wait(), faulty_prometheus.SLOW)
                 return web.json_response(_answer([], self.clock))
             case Fault.HTML:
-                return web.Response(text=_PAGE, content_type="text/html")
+                return web.Response(text=faulty_prometheus.PAGE, content_type="text/html")
             case _:
                 return self._result(request.query["query"], float(request.query.get("time", self.clock)))
 
@@ -100,19 +81,8 @@ class Store:
             vector = promql.evaluate(query, self.database, time)
         except promql.RefusedError as error:
             return web.json_response({"status": "error", "errorType": "bad_data", "error": str(error)}, status=400)
-        return web.json_response(_answer(self._spoilt(vector), time))
-
-    def _spoilt(self, vector: promql.Vector) -> list[tuple[data.Labels, str]]:
-        found = [(labels, repr(value)) for labels, value in vector]
-        match self.fault:
-            case Fault.NAN:
-                return [(labels, "NaN" if labels else value) for labels, value in found]    # a series' value; what is computed stays
-            case Fault.EMPTY:
-                return [(labels, value) for labels, value in found if not labels]
-            case Fault.DUPLICATE:
-                return [({**labels, "prometheus_replica": name}, value) for labels, value in found for name in ("a", "b")]
-            case _:
-                return found
+        whole = _answer(vector, time)
+        return web.json_response(whole if faulty_prometheus.skew(self.fault) else faulty_prometheus.spoilt(self.fault, whole))   # the clock is wrong already
 
 
 @contextlib.asynccontextmanager
@@ -131,6 +101,6 @@ async def running() -> AsyncIterator[Store]:
         await store._runner.cleanup()
 
 
-def _answer(vector: list[tuple[data.Labels, str]], time: float) -> dict[str, Any]:
-    result = [{"metric": dict(labels), "value": [time, value]} for labels, value in vector]
+def _answer(vector: promql.Vector, time: float) -> dict[str, Any]:
+    result = [{"metric": dict(labels), "value": [time, repr(value)]} for labels, value in vector]
     return {"status": "success", "data": {"resultType": "vector", "result": result}}
