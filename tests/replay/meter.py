@@ -106,7 +106,7 @@ class Taken(NamedTuple):
 class Meter:
     """Requests, from their arrival to what is counted of them. The n-th request is the same one in every run, wherever it goes."""
 
-    behaviours: Mapping[str, Behaviour]          # by hash of the revision
+    behaviours: Mapping[str, Behaviour]          # by revision, or by the hash of its inputs
     engines: dict[str, Engine] = dataclasses.field(default_factory=dict)
     routers: dict[str, Router] = dataclasses.field(default_factory=dict)
     truth: list[Taken] = dataclasses.field(default_factory=list)
@@ -114,7 +114,7 @@ class Meter:
     def request(self, now: float, chance: random.Random, router_pod: str, track: tuple[str, str], engine_pod: str) -> None:
         """One request of `track`, a lane and a revision, reaches an engine pod through a router pod."""
         revision = track[1]
-        behaviour = self.behaviours.get(revision.partition("-")[0], Behaviour())
+        behaviour = self.behaviours.get(revision) or self.behaviours.get(revision.partition("-")[0], Behaviour())
         through = self.routers.setdefault(router_pod, Router())
         failed = chance.random() < behaviour.errors
         self.truth.append(Taken(now, revision, failed))

@@ -25,18 +25,20 @@ SCRAPED_EVERY = 2       # seconds
 INTERVAL = 5            # seconds between two passes
 
 
-def spec(url: str, max_num_seqs: int, rollout: Mapping[str, Any] | None = None, **lane: Any) -> specs.LLMServiceSpec:
+ROLLOUT: Mapping[str, Any] = {
+    "steps": [{"weight": 50, "duration": "60s"}], "analysis": {"interval": f"{INTERVAL}s", "minRequests": 20},
+    "warmup": {"requests": 20, "duration": "10s"}, "failSafeAfter": "60s",
+}
+
+
+def spec(url: str, max_num_seqs: int, rollout: Mapping[str, Any] = ROLLOUT, **lane: Any) -> specs.LLMServiceSpec:
     """A service of one lane of two replicas, whose rollouts take a minute or two."""
-    plain = {
-        "steps": [{"weight": 50, "duration": "60s"}], "analysis": {"interval": f"{INTERVAL}s", "minRequests": 20},
-        "warmup": {"requests": 20, "duration": "10s"}, "failSafeAfter": "60s",
-    }
     return specs.LLMServiceSpec.model_validate({
         "model": {"uri": "hf://Qwen/Qwen2.5-7B-Instruct"},
         "engine": {"image": "vllm/vllm-openai:v0.32.0"},
         "lanes": [{"name": LANE, "profile": "Interactive", "replicas": 2, "scheduler": {"maxNumSeqs": max_num_seqs}, **lane}],
         "router": {"defaultLane": LANE},
-        "rollout": plain if rollout is None else rollout,
+        "rollout": rollout,
         "metrics": {"prometheus": {"url": url}},
     })
 
@@ -100,9 +102,9 @@ class World:
         self.spec, self.generation = new, self.generation + 1
         return self.hash
 
-    def harm(self, behaviour: meters.Behaviour) -> None:
+    def harm(self, behaviour: meters.Behaviour, **rollout: Any) -> None:
         """Ask for another revision, which behaves so."""
-        wanted = self.change(spec(self.store.url, 24))
+        wanted = self.change(spec(self.store.url, 24, {**ROLLOUT, **rollout}))
         self.meter.behaviours = {**self.meter.behaviours, wanted: behaviour}
 
     @property
