@@ -27,7 +27,7 @@ def test_no_fault_of_prometheus_decides_a_canary(space: Space, service: Service)
     space.wait_ready()
     with traffic.Load(space.url, 5, prompts.mixed) as load:
         space.patch_lane("chat", scheduler={"maxNumSeqs": 16})
-        space.wait("numbers of the canary", lambda status: space.lane("chat", status).get("evidence", {}).get("canary", {}).get("requests", 0) > 0, 90)
+        space.wait("the canary is judged on numbers", lambda status: _judged(space.lane("chat", status)), 90)
         store.set(Fault.LOST)
         space.wait("the lost history is told", lambda _: any("HistoryLost" in event["message"] for event in space.events()), 20)
         for fault, (reason, words) in FAULTS.items():
@@ -37,6 +37,10 @@ def test_no_fault_of_prometheus_decides_a_canary(space: Space, service: Service)
         space.wait("numbers again", lambda status: space.condition("MetricsAvailable", status).get("status") == "True", 30)
         space.wait_ended("chat", "Promoted")
     assert [answer.line() for answer in load.failures] == []
+
+
+def _judged(lane: Status) -> bool:
+    return lane.get("phase") == "Analyzing" and lane.get("evidence", {}).get("canary", {}).get("requests", 0) > 0
 
 
 def _holds(space: Space, reason: str, words: str) -> None:
