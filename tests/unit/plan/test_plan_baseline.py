@@ -94,13 +94,42 @@ def test_a_baseline_that_cannot_serve_is_dropped_and_harms_nobody(twin: cluster.
     assert evidence.stable.revision == stable
 
 
-def test_a_baseline_without_a_node_is_dropped_when_the_canary_is_ready() -> None:
+def test_a_baseline_without_a_node_is_waited_for_and_dropped_at_the_load_deadline() -> None:
     made = _serving()
     made.cluster.gpus = 3
-    _changed(made)
+    _, baseline = _changed(made)
+    made.run(280, every=10)
+    assert (made.lane("chat").phase, made.lane("chat").baseline, made.lane("chat").weight) == (PHASE.LOADING, baseline, 0)
+    assert "Insufficient nvidia.com/gpu" in made.lane("chat").message
     made.settle()
     _alone(made)
     assert "Unschedulable" in next(event.message for event in made.events if event.reason == "BaselineDropped")
+
+
+def test_a_baseline_that_lost_its_node_is_dropped_when_the_step_was_held_for_the_load_deadline() -> None:
+    made = _serving()
+    _, baseline = _changed(made)
+    made.until("chat", PHASE.ANALYZING)
+    made.cluster.evict(baseline)
+    made.cluster.gpus = 3
+    made.run(280, every=10)
+    assert (made.lane("chat").phase, made.lane("chat").baseline, made.lane("chat").reason) == (PHASE.ANALYZING, baseline, "Holding")
+    made.settle()
+    _alone(made)
+    assert made.lane("chat").result is RESULT.PROMOTED
+
+
+def test_a_baseline_gives_the_gpu_back_that_the_canary_waits_for() -> None:
+    made = _serving()
+    _changed(made)
+    made.until("chat", PHASE.LOADING)
+    made.cluster.gpus = 3
+    made.cluster.evict(made.lane("chat").canary)
+    made.run(20)
+    assert (made.lane("chat").phase, made.lane("chat").reason) == (PHASE.WAITING, "Unschedulable")
+    made.settle()
+    _alone(made)
+    assert made.lane("chat").result is RESULT.PROMOTED
 
 
 def test_a_canary_that_fails_beside_its_baseline_takes_it_along() -> None:

@@ -187,6 +187,7 @@ class World:
             assert all(weight >= 0 for weight in weights)
             assert sum(weights) == (100 if weights else 0)
             self._check_baseline(lane)
+            self._check_reserve(lane)
             for track in lane.tracks:
                 old = self._weight(lane.name, track.revision)
                 hash_ = track.revision.partition("-")[0]
@@ -202,6 +203,13 @@ class World:
         for track in lane.tracks:
             if track.role == "baseline" and track.weight > self._weight(lane.name, track.revision):
                 assert 100 * self.cluster.ready(track.revision) // self._replicas(lane.name) >= track.weight, f"{track.revision} cannot carry {track.weight} %"
+
+    def _check_reserve(self, lane: document.LaneRoute) -> None:
+        """Only the stable's engines stand by, and those in use carry its share."""
+        for track in lane.tracks:
+            if track.in_use is not None:
+                assert track.role == "stable"
+                assert track.weight * self._replicas(lane.name) <= 110 * track.in_use, f"{track.weight} % of {lane.name} on {track.in_use} engines"
 
     def _weight(self, lane: str, revision: str) -> int:
         stored = self.cluster.routes()

@@ -61,3 +61,28 @@ def test_what_the_stable_keeps(status: dict[str, object], stuck: bool, deployed:
 
 def test_the_load_of_a_canary_is_counted_per_replica() -> None:
     assert capacity.load_ratio(views.record(200, 60)) == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize(
+    ("weight", "replicas", "expected"),
+    [
+        (50, 1, 1), (50, 2, 1), (10, 2, 2), (42, 2, 2), (45, 2, 1), (10, 10, 9), (15, 10, 10), (50, 10, 5),
+        (33, 3, 2), (50, 3, 2), (66, 3, 1), (75, 2, 1), (99, 100, 1),
+    ],
+    ids=[
+        "the only one", "one of two beside half of the lane", "both beside a tenth: one would have nine tenths of the lane", "both, where one would have 116 %",
+        "one, where it has 110 %", "nine of ten beside a tenth", "all, where even two canaries have less than one replica's share", "half of ten",
+        "two beside a third", "two beside two canaries with half of three", "one beside two thirds", "never none", "nor of many",
+    ],
+)
+def test_the_stable_uses_as_many_replicas_as_make_the_load_of_each_equal(weight: int, replicas: int, expected: int) -> None:
+    assert expected == capacity.even(100 - weight, weight, replicas)
+
+
+def test_no_replica_gets_more_than_a_tenth_above_its_ordinary_load() -> None:
+    loads = [(100 - weight) / capacity.even(100 - weight, weight, full) * full for full in range(1, 40) for weight in range(1, 100)]
+    assert max(loads) == pytest.approx(110)
+
+
+def test_beside_a_canary_and_its_baseline_the_stable_keeps_its_ordinary_load() -> None:
+    assert capacity.even(80, 10, 10) == 8

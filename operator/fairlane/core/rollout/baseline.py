@@ -13,8 +13,8 @@ TOO_MUCH = 50   # percent of the lane: from here on the canary is compared with 
 
 
 def wanted(lane: view.View, canary: str) -> str:
-    """Return the revision to start beside a new canary; empty where none is wanted, or the first step leaves no room for it."""
-    if lane.rollout.baseline is not specs.Baseline.FRESH or lane.rollout.steps[0].weight >= TOO_MUCH:
+    """Return the revision to start beside a new canary; empty where none is wanted, the first step leaves no room for it, or the stable was not stored."""
+    if lane.rollout.baseline is not specs.Baseline.FRESH or lane.rollout.steps[0].weight >= TOO_MUCH or lane.stored(lane.status.stable) is None:
         return ""
     return revisions.again(lane, canary).id
 
@@ -42,7 +42,7 @@ def usable(lane: view.View) -> bool:
 
 
 def trouble(lane: view.View) -> loading.Trouble | None:
-    """Return why the baseline cannot serve. It may wait for a node as long as the canary does."""
+    """Return why the baseline cannot serve. Without a node for either it has `rollout.loadDeadline`: the canary comes first."""
     status = lane.status
     if not status.baseline:
         return None
@@ -51,9 +51,12 @@ def trouble(lane: view.View) -> loading.Trouble | None:
     late = [pod for pod in lane.of(status.baseline) if not pod.ready and pod.scheduled_at and _overdue(lane, clock.text(pod.scheduled_at))]
     if late:
         return loading.Trouble(reasons.LOAD_DEADLINE, f"pod {late[0].name} is not ready within {lane.rollout.load_deadline} of being scheduled")
-    if lane.ready(status.canary) < capacity.trial_replicas(lane, status):
+    waited = status.held_since if status.phase in (statuses.Phase.WARMING, statuses.Phase.ANALYZING) else status.phase_since
+    if not _overdue(lane, waited):
         return None
-    return loading.blocked(lane, status.baseline)
+    if (stuck := loading.blocked(lane)) is not None and any(pod.scheduled_at for pod in lane.of(status.baseline)):
+        return stuck   # the baseline has the GPU that the canary waits for
+    return loading.blocked(lane, status.baseline) if lane.ready(status.canary) >= capacity.trial_replicas(lane, status) else None
 
 
 def dropped(lane: view.View, found: loading.Trouble) -> view.Move:
@@ -84,5 +87,5 @@ def load_ratio(lane: view.View, record: statuses.EvidenceRecord) -> float:
     return (status.weight / max(1, record.canary.replicas)) / (rest / max(1, lane.ready(status.stable)))
 
 
-def _overdue(lane: view.View, since: str) -> bool:
+def _overdue(lane: view.View, since: str | None) -> bool:
     return clock.since(since, lane.now) >= base.seconds(lane.rollout.load_deadline)

@@ -106,7 +106,7 @@ def _loading(lane: view.View) -> view.Move:
     if status.phase is Phase.WAITING:
         status = view.changed(status, phase=Phase.LOADING, phase_since=clock.text(lane.now))
     if not _enough(lane):
-        return view.Move(view.changed(status, reason=reasons.LOADING, message=_loading_words(lane)))
+        return view.Move(view.changed(status, reason=reasons.LOADING, message=view.clipped(_loading_words(lane))))
     if lane.usable(status.canary) < _least(lane) or not (promoting.takes_over(lane) or baseline.usable(lane)) or not _known(lane):
         return view.Move(view.changed(status, reason=reasons.AWAITING_AGENTS, message=analysis.awaited(lane)))
     return _loaded(lane, status)
@@ -134,6 +134,8 @@ def _loading_words(lane: view.View) -> str:
     weight = f"; {status.weight} % until then" if status.weight else ""
     until = f"at the latest {lane.rollout.load_deadline} after they are scheduled{weight}"
     beside = f", {lane.ready(status.baseline)} of {need} of its baseline {status.baseline}" if status.baseline else ""
+    if status.baseline and (stuck := loading.blocked(lane, status.baseline)) is not None:
+        beside += f" ({stuck.message})"
     return f"{status.canary}: {lane.ready(status.canary)} of {need} canary replicas ready{beside}, {until}"
 
 
