@@ -9,7 +9,8 @@ from ...api import status as statuses
 from .. import clock
 from . import capacity, loading, reasons, revisions, view
 
-TOO_MUCH = 50   # percent of the lane: from here on the canary is compared with the stable itself
+TOO_MUCH = 50         # percent of the lane: from here on the canary is compared with the stable itself
+YIELDS_AFTER = 60.0   # seconds that a canary waits for a node while its baseline has one: a node for both may be on its way
 
 
 def wanted(lane: view.View, canary: str) -> str:
@@ -42,7 +43,7 @@ def usable(lane: view.View) -> bool:
 
 
 def trouble(lane: view.View) -> loading.Trouble | None:
-    """Return why the baseline cannot serve. Without a node for either it has `rollout.loadDeadline`: the canary comes first."""
+    """Return why the baseline cannot serve. It may wait for a node for `rollout.loadDeadline`, but the canary comes first."""
     status = lane.status
     if not status.baseline:
         return None
@@ -52,11 +53,12 @@ def trouble(lane: view.View) -> loading.Trouble | None:
     if late:
         return loading.Trouble(reasons.LOAD_DEADLINE, f"pod {late[0].name} is not ready within {lane.rollout.load_deadline} of being scheduled")
     waited = status.held_since if status.phase in (statuses.Phase.WARMING, statuses.Phase.ANALYZING) else status.phase_since
-    if not _overdue(lane, waited):
-        return None
-    if (stuck := loading.blocked(lane)) is not None and any(pod.scheduled_at for pod in lane.of(status.baseline)):
+    stuck = loading.blocked(lane)
+    if stuck is not None and clock.since(waited, lane.now) >= YIELDS_AFTER and any(pod.scheduled_at for pod in lane.of(status.baseline)):
         return stuck   # the baseline has the GPU that the canary waits for
-    return loading.blocked(lane, status.baseline) if lane.ready(status.canary) >= capacity.trial_replicas(lane, status) else None
+    if lane.ready(status.canary) < capacity.trial_replicas(lane, status) or not _overdue(lane, waited):
+        return None
+    return loading.blocked(lane, status.baseline)
 
 
 def dropped(lane: view.View, found: loading.Trouble) -> view.Move:
