@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from . import cases, checks, plot, running, summary, tables
+from . import cases, checks, kept, plot, running, summary, tables
 
 _COMPARED = 200, 36     # rollouts of every kind and ticks, with the product's code
 
@@ -13,7 +13,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(prog="python -m bench.judge", description=__doc__)
     arguments.add_argument("--tables", action="store_true", help="write the tables and the plot again from results.json")
     if not arguments.parse_args().tables:
-        summary.write(running.simulated(cases.WHOLE, _COMPARED))
+        summary.write(running.simulated(cases.WHOLE, _COMPARED, kept.FOLDER))
     results = summary.read()
     tables.write(results)
     plot.write(results)

@@ -2,11 +2,12 @@
 
 import concurrent.futures
 import os
+import pathlib
 import time
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from . import cases, parity, summary, trials
+from . import cases, kept, parity, summary, trials
 
 _CHUNK = 250            # rollouts at a time: their arrays stay in the cache
 _PARITY_CHUNK = 20
@@ -16,19 +17,19 @@ _Key = TypeVar("_Key")
 _Result = TypeVar("_Result")
 
 
-def simulated(sizes: cases.Sizes, compared: tuple[int, int]) -> summary.Results:
-    """Run all cases, and compare with the product's code: so many rollouts of every kind, so many ticks."""
+def simulated(sizes: cases.Sizes, compared: tuple[int, int], folder: pathlib.Path) -> summary.Results:
+    """Run all cases, and compare with the product's code: so many rollouts of every kind, so many ticks. `folder` keeps what is done."""
     began = time.monotonic()
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
-        cells = _cells(pool, cases.cases(sizes))
-        same = _parity(pool, *compared)
+        cells = _cells(pool, cases.cases(sizes), folder)
+        same = _parity(pool, *compared, folder)
     print(f"all done in {time.monotonic() - began:.0f} s", flush=True)
     return summary.Results(trials.SEED, cells, same)
 
 
-def _cells(pool: concurrent.futures.Executor, wanted: list[trials.Case]) -> list[summary.Cell]:
+def _cells(pool: concurrent.futures.Executor, wanted: list[trials.Case], folder: pathlib.Path) -> list[summary.Cell]:
     parts = [(index, chunk, min(_CHUNK, case.rows - chunk * _CHUNK)) for index, case in enumerate(wanted) for chunk in range(-(-case.rows // _CHUNK))]
-    futures = {pool.submit(trials.run, wanted[index], chunk, rows): (index, chunk) for index, chunk, rows in parts}
+    futures = {pool.submit(kept.call, folder, trials.run, wanted[index], chunk, rows): (index, chunk) for index, chunk, rows in parts}
     found: dict[tuple[int, int], trials.Outcomes] = {}
     for future in _told(futures, lambda done: wanted[done[0]].name):
         found[futures[future]] = future.result()
@@ -36,11 +37,11 @@ def _cells(pool: concurrent.futures.Executor, wanted: list[trials.Case]) -> list
     return [summary.cell(case, trials.join(outcomes)) for case, outcomes in zip(wanted, chunks, strict=True)]
 
 
-def _parity(pool: concurrent.futures.Executor, rows: int, ticks: int) -> summary.Parity:
+def _parity(pool: concurrent.futures.Executor, rows: int, ticks: int, folder: pathlib.Path) -> summary.Parity:
     """Compare the arrays with the product's own code."""
     chunk = min(rows, _PARITY_CHUNK)
     parts = [(setting, part) for setting in parity.kinds() for part in range(rows // chunk)]
-    futures = {pool.submit(parity.compare, setting, chunk, ticks, part): (setting.harm.name, part) for setting, part in parts}
+    futures = {pool.submit(kept.call, folder, parity.compare, setting, chunk, ticks, part): (setting.harm.name, part) for setting, part in parts}
     compared = [future.result() for future in _told(futures, lambda done: f"the product's code, {done[0]}")]
     mismatches = [mismatch for each in compared for mismatch in each.mismatches]
     for mismatch in mismatches[:10]:
