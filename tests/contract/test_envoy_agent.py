@@ -65,7 +65,7 @@ class Router:
 
 @pytest.fixture
 async def router() -> AsyncIterator[Router]:
-    with envoy_engines.Engines("s1", "c1") as engines:
+    with envoy_engines.Engines("s1", "s2", "c1") as engines:
         made = Router(engines)
         await made.api.start()
         made.api.put("configmaps", world.config_map())
@@ -108,6 +108,34 @@ async def test_what_is_acknowledged_is_served(router: Router) -> None:
     await router.settled()
     await until(lambda: router.api.said and router.api.said.endpoints["chat/r-2"] == 1)
     assert await revisions(router) == {"r-2"}
+
+
+async def test_an_engine_that_stands_by_is_counted_and_takes_over_when_the_one_in_use_goes(router: Router) -> None:
+    router.serve("r-1", "s1", "s2")
+    router.api.put("configmaps", world.config_map(50, in_use=1))
+    await router.settled()
+    await until(lambda: router.api.said and router.api.said.endpoints == {"chat/r-1": 2, "chat/r-2": 1})
+    assert await revisions(router) == {"r-1", "r-2"}
+    stables = {name: router.engines[name] for name in ("s1", "s2")}
+    in_use = max(stables, key=lambda name: stables[name].served)
+    other = next(name for name in stables if name != in_use)
+    assert stables[other].served == 0
+    async with envoy_load.steady(router.rig.url, 4, envoy_load.BODY) as answers:
+        router.serve("r-1", in_use, ready=False)
+        await until(lambda: router.api.said and router.api.said.endpoints["chat/r-1"] == 1)
+        await envoy_load.grown(answers, 40)
+        before = stables[in_use].served
+        await envoy_load.grown(answers, 40)
+    assert {code for code, _, _ in answers} == {200}
+    assert (stables[in_use].served, stables[other].served > 0) == (before, True)
+
+
+async def test_in_the_fail_safe_every_engine_of_the_stable_serves(router: Router) -> None:
+    router.serve("r-1", "s1", "s2")
+    router.api.put("configmaps", world.config_map(50, in_use=1, fail_safe_after_seconds=1.0))
+    await until(lambda: router.api.said and router.api.said.fail_safe and router.api.said.endpoints["chat/r-1"] == 2)
+    assert await revisions(router) == {"r-1"}
+    assert {name: router.engines[name].served > 0 for name in ("s1", "s2")} == {"s1": True, "s2": True}
 
 
 async def test_what_envoy_refuses_is_said_and_changes_nothing(router: Router) -> None:

@@ -179,9 +179,10 @@ def settings(root: pathlib.Path, port: int) -> configuration.Settings:
     )  # fmt: skip
 
 
-def config_map(weight: int = 0, **fields: Any) -> dict[str, Any]:
-    """The route document of one lane with a stable and a canary of this weight."""
-    tracks = (document.Track(role="stable", revision="r-1", weight=100 - weight), document.Track(role="canary", revision="r-2", weight=weight))
+def config_map(weight: int = 0, in_use: int | None = None, **fields: Any) -> dict[str, Any]:
+    """The route document of one lane with a stable, which uses so many of its engines, and a canary of this weight."""
+    stable = document.Track(role="stable", revision="r-1", weight=100 - weight, in_use=in_use)
+    tracks = (stable, document.Track(role="canary", revision="r-2", weight=weight))
     keep = fields.pop("fail_safe", "Stable")
     lane = document.LaneRoute(name="chat", tracks=tracks, fail_safe=keep, total_seconds=fields.pop("total_seconds", 600.0))
     return route_objects.config_map(REF, document.RouteDocument(namespace=SPACE, service=SERVICE, model="m", default_lane="chat", lanes=(lane,), **fields))

@@ -14,6 +14,7 @@ from fairlane.api import spec as specs
 from fairlane.api import status as statuses
 from fairlane.core import observed
 from fairlane.core.judge import memory, queries, types
+from fairlane.core.routing import document
 from fairlane.shell import prometheus
 
 NOW = datetime.datetime(2026, 1, 1, 12, 10, tzinfo=datetime.UTC)
@@ -157,6 +158,19 @@ async def test_the_next_tick_counts_from_the_last_one_on(store: Store) -> None:
     assert (made.since, made.until, made.stable.requests, made.canary.requests) == (LAST, UNTIL, 30, 6)
     assert (made.stable.replicas, made.canary.replicas, made.canary.pods[0].histograms["ttft"].counts) == (1, 0, (6, 6))
     assert (made.reference, made.stable.context.running) == ({}, None)
+
+
+@pytest.mark.parametrize(("in_use", "expected"), [(None, 3), (2, 2), (4, 3)], ids=["all are in use", "one stands by", "fewer are ready than may be used"])
+async def test_pods_that_stand_by_are_no_replicas_of_the_evidence(store: Store, in_use: int | None, expected: int) -> None:
+    store.answer = good
+    tracks = (document.Track(role="stable", revision="old-1", weight=50, in_use=in_use), document.Track(role="canary", revision="new-1", weight=50))
+    lane = document.LaneRoute(name="chat", tracks=tracks)
+    routes = document.RouteDocument(namespace="prod", service="assistant", model="m", default_lane="chat", lanes=(lane,))
+    around = seen(store.url)
+    pods = tuple(dataclasses.replace(around.pods[0], name=f"{OLD_POD}{number}") for number in range(3))
+    made = await gathered(dataclasses.replace(around, pods=pods, routes=routes))
+    assert isinstance(made, types.Evidence)
+    assert (made.stable.replicas, made.canary.replicas) == (expected, 0)
 
 
 async def test_a_fresh_baseline_takes_the_stables_place(store: Store) -> None:

@@ -239,7 +239,9 @@ def _shown(body: bytes) -> str:
 
 
 def _ready(seen: observed.Observed, lane: str, revision: str) -> int:
-    return sum(1 for pod in seen.pods if pod.lane == lane and pod.revision == revision and pod.ready and not pod.terminating)
+    """How many of a revision's pods get requests: all that are ready, but for those that stand by."""
+    ready = sum(1 for pod in seen.pods if pod.lane == lane and pod.revision == revision and pod.ready and not pod.terminating)
+    return seen.routes.used(lane, revision, ready) if seen.routes else ready
 
 
 def _created(seen: observed.Observed) -> dict[str, datetime.datetime]:

@@ -50,3 +50,29 @@ def test_only_revisions_that_the_routes_know_are_counted() -> None:
     route = document.RouteDocument(namespace="n", service="s", model="m", default_lane="chat", lanes=(lane,))
     found = {"chat/r-1": (endpoints.Endpoint("a"), endpoints.Endpoint("b", serving=False)), "chat/r-9": (endpoints.Endpoint("c"),)}
     assert endpoints.counts(route, found) == {"chat/r-1": 1, "chat/r-2": 0}
+
+
+def stable(in_use: int | None) -> document.Track:
+    return document.Track(role="stable", revision="r-1", weight=50, in_use=in_use)
+
+
+FOUR = tuple(endpoints.Endpoint(f"10.0.0.{number}") for number in range(1, 5))
+
+
+@pytest.mark.parametrize(
+    ("in_use", "expected"), [(None, 0), (1, 3), (3, 1), (4, 0), (9, 0)],
+    ids=["without a limit nobody", "all but one", "one", "nobody where all are wanted", "nor where more are wanted than there are"],
+)
+def test_how_many_stand_by(in_use: int | None, expected: int) -> None:
+    assert expected == len(endpoints.standing_by(stable(in_use), FOUR))
+
+
+def test_who_stands_by_does_not_depend_on_the_order_in_which_a_router_learnt_of_them() -> None:
+    assert endpoints.standing_by(stable(2), FOUR) == endpoints.standing_by(stable(2), reversed(FOUR))
+
+
+@pytest.mark.parametrize("gone", FOUR, ids=lambda gone: gone.address)
+def test_one_that_goes_or_comes_back_changes_one_place_at_most(gone: endpoints.Endpoint) -> None:
+    left = set(FOUR) - {gone}
+    before, after = (set(known) - endpoints.standing_by(stable(2), known) for known in (FOUR, left))
+    assert (len(after), len(before - after)) == (2, int(gone in before))

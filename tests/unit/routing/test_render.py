@@ -100,3 +100,37 @@ def test_clients_are_told_that_a_baseline_is_the_stable() -> None:
     assert [(one["role"], one["track"]) for one in told] == [("stable", "stable"), ("canary", "canary"), ("baseline", "stable")]
     assert '"role": "baseline"' in files["rds.json"]
     assert "envoy.lb:track" in files["lds.json"]
+
+
+STANDING = {"chat/r-1": (endpoints.Endpoint("10.0.0.1"), endpoints.Endpoint("10.0.0.3")), "chat/r-2": (endpoints.Endpoint("10.0.0.2"),)}
+
+
+def choices(in_use: int | None, found: endpoints.Endpoints = STANDING, fail_safe: bool = False, keep: str = "Stable") -> list[tuple[int, list[str]]]:
+    """Priorities and the roles of their engines, the canary having half of the lane."""
+    tracks = (document.Track(role="stable", revision="r-1", weight=50, in_use=in_use), document.Track(role="canary", revision="r-2", weight=50))
+    files = render.files(route(tracks=tracks, fail_safe=keep), found, fail_safe, PLACE)
+    groups = json.loads(files["eds-chat.json"])["resources"][0]["endpoints"]
+    roles = [[one["metadata"]["filter_metadata"]["envoy.lb"]["role"] for one in group["lb_endpoints"]] for group in groups]
+    return [(group.get("priority", 0), role) for group, role in zip(groups, roles, strict=True)]
+
+
+EVERY = [(0, ["stable", "stable", "canary"])]
+CHOICES: dict[str, tuple[list[tuple[int, list[str]]], list[tuple[int, list[str]]]]] = {
+    "all of the stable's are in use": (choices(None), EVERY),
+    "one of two is": (choices(1), [(0, ["stable", "canary"]), (1, ["stable"])]),
+    "the only one is": (choices(1, FOUND), [(0, ["stable", "canary"])]),
+    "in the fail-safe all are": (choices(1, fail_safe=True), EVERY),
+    "in that of a promotion too": (choices(1, fail_safe=True, keep="Keep"), EVERY),
+    "beside a canary without engines all are": (choices(1, STANDING | {"chat/r-2": ()}), [(0, ["stable", "stable"])]),
+    "a stable without engines": (choices(1, STANDING | {"chat/r-1": ()}), [(0, ["canary"])]),
+}
+
+
+@pytest.mark.parametrize(("actual", "expected"), CHOICES.values(), ids=CHOICES.keys())
+def test_engines_that_stand_by_are_the_second_choice(actual: list[tuple[int, list[str]]], expected: list[tuple[int, list[str]]]) -> None:
+    assert expected == actual
+
+
+def test_an_agent_of_another_version_reads_what_it_knows() -> None:
+    text = route().model_dump_json().replace('"weight":', '"of_the_future":1,"weight":')
+    assert document.RouteDocument.model_validate_json(text) == route()

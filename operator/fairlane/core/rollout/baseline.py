@@ -85,8 +85,10 @@ def load_ratio(lane: view.View, record: statuses.EvidenceRecord) -> float:
     status = lane.status
     if not status.baseline:
         return capacity.load_ratio(record)
-    rest = 100 - 2 * status.weight
-    return (status.weight / max(1, record.canary.replicas)) / (rest / max(1, lane.ready(status.stable)))
+    rest, stored = 100 - 2 * status.weight, lane.agents.stored
+    ready = lane.ready(status.stable)
+    stable = stored.used(lane.spec.name, status.stable, ready) if stored else ready
+    return (status.weight / max(1, record.canary.replicas)) / (rest / max(1, stable))
 
 
 def _overdue(lane: view.View, since: str | None) -> bool:

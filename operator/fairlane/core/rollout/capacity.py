@@ -9,6 +9,7 @@ from ...api import status as statuses
 from .. import clock
 from . import loading, view
 
+MOST_LOAD = 1.1    # of the lane's ordinary requests per replica: what the stable's replicas in use may get
 LOAD_RATIO = 0.7   # rollout.md: below this share of the stable's requests per replica the canary did not see the lane's load
 
 
@@ -24,6 +25,18 @@ class Wanted:
 def needed(weight: int, replicas: int) -> int:
     """Replicas that carry a weight (percent) of a lane: ceil(weight x replicas / 100), at least one."""
     return max(1, math.ceil(weight * replicas / 100))
+
+
+def even(rest: int, weight: int, replicas: int) -> int:
+    """How many of the stable's replicas take its share, `rest` (percent), so that each gets about as many requests as each of the canary's at `weight`.
+
+    The number whose ratio is nearest to 1, but none that loads a replica beyond MOST_LOAD, and no more than there are.
+    """
+    exact = needed(weight, replicas) * rest / weight
+    below = math.floor(exact)
+    nearest = below if exact**2 < below * (below + 1) else below + 1
+    least = math.ceil(rest * replicas / (100 * MOST_LOAD))
+    return min(replicas, max(nearest, least))
 
 
 def carried(ready: int, replicas: int) -> int:

@@ -7,7 +7,7 @@ from ...api import spec as specs
 from ...api import status as statuses
 from .. import observed
 from ..routing import document
-from . import baseline, synthetic, view
+from . import baseline, capacity, synthetic, view
 
 
 def tracks(lane: view.View, status: statuses.LaneStatus) -> tuple[document.Track, ...]:
@@ -15,7 +15,19 @@ def tracks(lane: view.View, status: statuses.LaneStatus) -> tuple[document.Track
     if not status.stable or not (lane.ready(status.stable) or lane.agents.track(lane.spec.name, status.stable)):
         return ()
     others = (*_canary(lane, status), *_baseline(lane, status))
-    return (document.Track(role="stable", revision=status.stable, weight=100 - sum(track.weight for track in others)), *others)
+    weight = 100 - sum(track.weight for track in others)
+    return (document.Track(role="stable", revision=status.stable, weight=weight, in_use=_in_use(lane, status, weight)), *others)
+
+
+def _in_use(lane: view.View, status: statuses.LaneStatus, weight: int) -> int | None:
+    """Return how many of the stable's replicas get its weight while the canary's requests are compared with others; None: all.
+
+    One that gives replicas up for the canary, or takes the lane back, has none to spare.
+    """
+    if not status.weight or not weight or status.in_place or status.phase is statuses.Phase.ROLLING_BACK:
+        return None
+    even = capacity.even(weight, status.weight, lane.spec.replicas)
+    return even if even < lane.spec.replicas else None
 
 
 def _canary(lane: view.View, status: statuses.LaneStatus) -> tuple[document.Track, ...]:

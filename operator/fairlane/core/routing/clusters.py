@@ -77,11 +77,21 @@ def _protocol() -> Config:
     )
 
 
-def assignment(lane: document.LaneRoute, found: endpoints.Endpoints) -> Config:
-    """Return the engines of a lane that take requests."""
-    entries = [_entry(track, endpoint) for track in lane.tracks for endpoint in endpoints.serving(found, lane.name, track.revision)]
+def assignment(lane: document.LaneRoute, found: endpoints.Endpoints, reserve: bool) -> Config:
+    """Return the engines of a lane that take requests. With `reserve` those that stand by are Envoy's second choice: checked, and there at once."""
+    first: list[Config] = []
+    second: list[Config] = []
+    for track in lane.tracks:
+        serving = endpoints.serving(found, lane.name, track.revision)
+        waiting = endpoints.standing_by(track, serving) if reserve else ()
+        for endpoint in serving:
+            (second if endpoint in waiting else first).append(_entry(track, endpoint))
     resource = typed("envoy.config.endpoint.v3.ClusterLoadAssignment", cluster_name=name(lane.name))
-    return resource | {"endpoints": [{"lb_endpoints": entries}] if entries else []}
+    return resource | {"endpoints": _choices(first, second)}
+
+
+def _choices(first: list[Config], second: list[Config]) -> list[Config]:
+    return ([{"lb_endpoints": first}] if first else []) + ([{"priority": 1, "lb_endpoints": second}] if second else [])
 
 
 def _entry(track: document.Track, endpoint: endpoints.Endpoint) -> Config:

@@ -24,6 +24,7 @@ class Track(Document):
     role: Literal["stable", "canary", "baseline"]      # baseline: the stable's revision, started with the canary to compare it with
     revision: str
     weight: int            # percent of the lane's requests; those of a lane sum to 100
+    in_use: int | None = None      # so many of its serving engines get them, the others stand by; None: all
 
 
 class LaneRoute(Document):
@@ -61,6 +62,11 @@ class RouteDocument(Document):
     def version(self) -> str:
         """The content's hash: what agents acknowledge."""
         return names.digest(self.model_dump(mode="json"), 12)
+
+    def used(self, lane: str, revision: str, ready: int) -> int:
+        """How many get requests of so many ready engines of a revision."""
+        tracks = (track for route in self.lanes if route.name == lane for track in route.tracks if track.revision == revision)
+        return min([ready, *(track.in_use for track in tracks if track.in_use is not None)])
 
     @property
     def has_canary_weight(self) -> bool:

@@ -1,6 +1,7 @@
 """Which engines may be sent requests, from the EndpointSlices of the service's revisions."""
 
 import dataclasses
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -28,6 +29,18 @@ def key(lane: str, revision: str) -> str:
 def serving(endpoints: Endpoints, lane: str, revision: str) -> tuple[Endpoint, ...]:
     """Return the endpoints of a revision that take new requests."""
     return tuple(endpoint for endpoint in endpoints.get(key(lane, revision), ()) if endpoint.serving)
+
+
+def standing_by(track: document.Track, serving_: Iterable[Endpoint]) -> frozenset[Endpoint]:
+    """Return those that get no request while the others serve. All routers choose the same, and one that comes or goes changes one place at most."""
+    if track.in_use is None:
+        return frozenset()
+    return frozenset(sorted(serving_, key=_place)[track.in_use:])
+
+
+def _place(endpoint: Endpoint) -> tuple[int, Endpoint]:
+    """By hash: neighbouring addresses are often on one node."""
+    return zlib.crc32(f"{endpoint.address}:{endpoint.port}".encode()), endpoint
 
 
 def counts(route: document.RouteDocument, endpoints: Endpoints) -> dict[str, int]:

@@ -19,7 +19,10 @@ def files(
         "rds.json": [routes.build(route, splits)],
         "cds.json": [clusters.cluster(lane.name, place) for lane in route.lanes],
         "rtds.json": [layer],
-        **{f"eds-{lane.name}.json": [clusters.assignment(lane, found)] for lane in route.lanes},
+        **{
+            f"eds-{lane.name}.json": [clusters.assignment(lane, found, reserve=not fail_safe_active and split.as_told(lane, splits[lane.name]))]
+            for lane in route.lanes
+        },
     }
     if route.tls:
         resources["sds.json"] = [listener.secret(place)]

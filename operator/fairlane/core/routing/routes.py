@@ -21,6 +21,11 @@ _RETRY = {
     "retry_host_predicate": [
         extension("envoy.retry_host_predicates.previous_hosts", "envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate"),
     ],
+    "retry_priority": extension(   # and there to an engine that stands by, if one does: those in use have their share
+        "envoy.retry_priorities.previous_priorities",
+        "envoy.extensions.retry.priority.previous_priorities.v3.PreviousPrioritiesConfig",
+        update_frequency=1,
+    ),
 }
 
 

@@ -20,6 +20,11 @@ def of(lane: document.LaneRoute, found: endpoints.Endpoints, fail_safe: bool) ->
     return {track.role: 100 // len(alive) for track in alive}   # canary and baseline have the same weight
 
 
+def as_told(lane: document.LaneRoute, actual: Split) -> bool:
+    """Whether a lane is split as its routes say: then its stable may keep engines in reserve, else it has more to carry than they reckon with."""
+    return dict(actual) == {track.role: track.weight for track in lane.tracks if track.weight > 0}
+
+
 def _weighted(lane: document.LaneRoute, fail_safe: bool) -> list[document.Track]:
     tracks = [track for track in lane.tracks if track.weight > 0]
     stable = [track for track in lane.tracks if track.role == "stable"]
