@@ -26,7 +26,7 @@ def ask(stage: Stage) -> None:
     """One question, and where requests go."""
     stage.act("Ask, and see which lane answers")
     url = stage.space.url
-    answer = traffic.ask_once(url, traffic.Prompt("chat", traffic.chat("What is the capital of France?", tokens=40, stream=False)))
+    answer = traffic.ask_once(url, traffic.Prompt("chat", traffic.chat(vllm.FRANCE, tokens=40, stream=False)))
     stage.claim("the chat answer is an English sentence", not answer.failure and _is_sentence(answer.text), f"“{answer.text.strip()}” {answer.failure}")
     text = "用一句话告诉我今天学习什么最好。" * 12
     question = traffic.chat(text, tokens=8, stream=False)

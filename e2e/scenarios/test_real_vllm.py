@@ -15,7 +15,7 @@ def test_two_lanes_of_vllm_answer_in_sentences_and_a_bad_change_is_rolled_back_b
     space.apply(vllm.service(cluster, (50, "3m")))
     space.wait_ready(seconds=360)
     url = space.url
-    answer = traffic.ask_once(url, traffic.Prompt("chat", traffic.chat("What is the capital of France?", tokens=24)))
+    answer = traffic.ask_once(url, traffic.Prompt("chat", traffic.chat(vllm.FRANCE, tokens=24)))
     assert (answer.lane, answer.failure) == ("chat", "")
     assert "Paris" in answer.text
     assert len(answer.text.split()) >= 5

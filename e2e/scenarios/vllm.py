@@ -11,6 +11,8 @@ from e2e.scenarios import manifests, traffic
 # they wait: three engines that spin on two cores take ten times as long (measured)
 ENVIRONMENT = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
 FLAGS = {"enforce-eager": True, "kv-cache-memory-bytes": "256M"}
+# So small a model answers the bare question otherwise on a CPU with AMX than on one without, and not in a sentence; this one in both (and in float32)
+FRANCE = "What is the capital of France? Answer in one sentence."
 DEMO_STEPS = ((10, "5m"), (50, "30s"))
 QUESTIONS = (
     "What is the capital of France?", "Why is the sky blue?", "Name three fruits and say which of them is red.", "How do I boil an egg?",
