@@ -183,7 +183,7 @@ class World:
             chance = random.Random(self.sent)
             router = chance.choice(self.cluster.routers)
             for route in router.serving.lanes if router.serving else ():
-                ready = {track.revision: self._pods(track.revision) for track in route.tracks}
+                ready = {track.revision: self._pods(track.revision)[:track.in_use] for track in route.tracks}
                 alive = [track for track in route.tracks if ready[track.revision] and track.weight]
                 if alive:
                     track = chance.choices(alive, [track.weight for track in alive])[0]
