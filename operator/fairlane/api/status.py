@@ -93,12 +93,14 @@ class EvidenceRecord(base.StatusModel):
     canary_total: int = Field(0, description="The canary's observations of that metric.")
     stable_over: int = Field(0, description="The stable's observations over the edge.")
     stable_total: int = Field(0, description="The stable's observations of that metric.")
-    e_value: base.Word = Field("", description="Evidence that the canary is worse, over all metrics: how many times likelier than under any canary that is not. Only grows with proof.")
+    e_value: base.Word = Field("", description=(
+        "Evidence that the canary is worse, over all metrics and looks: for a canary that is not, it reaches N in at most one trial of N."
+    ))
     threshold: base.Word = Field("", description="e-value from which a canary is rolled back: steps of the rollout / rollout.analysis.falseRollbackRate.")
     pass_e_value: base.Word = Field("", description="Evidence that the canary is not worse, by the metric that shows it least.")
     pass_threshold: base.Word = Field("", description="e-value from which a step may end with Pass.")
     rule: base.Text = Field("", description="The rule that decided, in words.")
-    distribution: Distribution | None = Field(None, description="Both sides' distribution of the metric that decided; with decisions that ended a rollout alone.")
+    distribution: Distribution | None = Field(None, description="Both sides' distribution of the metric that decided; in the last decision alone.")
 
 
 class Decision(base.StatusModel):
@@ -141,7 +143,9 @@ class LaneStatus(base.StatusModel):
     promote_when_ready: bool = Field(False, description="Whether `fairlane promote` asked for the lane to move over as soon as the canary is ready.")
     paused: bool = Field(False, description="Whether `fairlane pause` holds the rollout.")
     trial: bool = Field(False, description="Whether the canary is the unchanged revision under a new name, by `fairlane trial`: it is never promoted.")
-    baseline: base.Word = Field("", description="Revision started beside the canary to be compared with (rollout.baseline: Fresh); empty where the stable itself is.")
+    baseline: base.Word = Field("", description=(
+        "Revision started beside the canary to be compared with (rollout.baseline: Fresh); empty where the stable itself is."
+    ))
     in_place: bool = Field(False, description="Whether the stable is replaced in place, without a canary beside it.")
     verdict: Outcome | None = Field(None, description="The judge's last word: Pass, Fail, Insufficient or Unavailable.")
     reason: base.Word = Field("", description="Why the lane stands where it stands, in one PascalCase word.")

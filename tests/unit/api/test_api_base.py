@@ -34,7 +34,8 @@ def test_an_unknown_field_of_the_status_is_dropped() -> None:
 
 def test_a_status_is_written_in_camel_case_without_what_is_unset() -> None:
     written = status.TrackEvidence(revision="a-1", ttft_p50_ms=12, e2e_p99_ms=900).dump()
-    assert written == {"revision": "a-1", "requests": 0, "errors": 0, "replicas": 0, "ttftP50Ms": 12, "e2eP99Ms": 900}
+    counts = dict.fromkeys(("requests", "errors", "hiddenErrors", "aborts", "replicas", "preemptions"), 0)
+    assert written == {"revision": "a-1", **counts, "ttftP99Range": "", "e2eP99Range": "", "ttftP50Ms": 12, "e2eP99Ms": 900}
 
 
 @pytest.mark.parametrize(("length", "kept", "end"), [
