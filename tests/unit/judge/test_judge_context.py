@@ -57,6 +57,21 @@ def counted(name: str, value: float, **labels: str) -> Sample:
             types.Context(gpu_utilization=0.5, gpu_memory=0.625),
             id="two GPUs, and one of which the free memory is not told",
         ),
+        pytest.param(
+            [counted("vllm:generation_tokens_total", 9000), counted("vllm:generation_tokens_total", 0, pod="p-2")],
+            [
+                counted("vllm:num_requests_running", 5),
+                counted("vllm:num_requests_running", 1, pod="p-2"),
+                counted("vllm:kv_cache_usage_perc", 0.5),
+                counted("vllm:kv_cache_usage_perc", 0.0, pod="p-2"),
+            ],
+            [
+                counted("DCGM_FI_DEV_GPU_UTIL", 80, pod="exporter-1", exported_pod="p-1"),
+                counted("DCGM_FI_DEV_GPU_UTIL", 0, pod="exporter-1", exported_pod="p-2"),
+            ],
+            types.Context(6, generated=9000, kv_use=0.5, gpu_utilization=0.8),
+            id="a pod that stands by beside one that works",
+        ),
     ],
 )
 def test_context(engine: list[Sample], gauges: list[Sample], gpus: list[Sample], expected: types.Context) -> None:

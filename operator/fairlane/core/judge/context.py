@@ -11,7 +11,8 @@ _NO_REVISION = ("-", "")    # an answer of Envoy's own
 
 def context(engine: increments.Increments, gauges: Iterable[samples.Sample], gpus: Iterable[samples.Sample], hidden: float, aborted: float) -> types.Context:
     """Return one side's; all samples are of its pods."""
-    busy, memory = _gpus(list(gpus))
+    working = samples.pods(sample for sample in engine if sample.value > 0)
+    busy, memory = _gpus(_of(list(gpus), working))
     measured = list(gauges)
     requests = [sample.value for sample in measured if sample.name in (queries.RUNNING, queries.WAITING)]
     return types.Context(
@@ -21,12 +22,17 @@ def context(engine: increments.Increments, gauges: Iterable[samples.Sample], gpu
         preemptions=increments.total(engine, queries.PREEMPTIONS),
         generated=increments.total(engine, queries.GENERATED),
         finished=_finished(engine),
-        kv_use=_mean(_first(measured, queries.KV_USE)),
+        kv_use=_mean(_first(_of(measured, working), queries.KV_USE)),
         gpu_utilization=busy,
         gpu_memory=memory,
         hidden=hidden,
         aborted=aborted,
     )
+
+
+def _of(measured: list[samples.Sample], working: set[str]) -> list[samples.Sample]:
+    """Those of the pods that worked in the tick, or of all where none did: a mean over pods that stand by would say nothing of the others."""
+    return [sample for sample in measured if sample.pod in working or sample.labels.get("exported_pod", "") in working] or measured
 
 
 def hidden(tries: increments.Increments, revisions: tuple[str, str]) -> tuple[float, float]:
