@@ -10,7 +10,7 @@ SLOW_STEPS = {"STANDIN_STEP_SECONDS": "0.05"}
 
 
 def test_a_good_change_is_promoted_and_no_pod_restarts(space: Space, service: Service) -> None:
-    space.apply(service(CHAT | {"replicas": 2}))
+    space.apply(service(CHAT | {"replicas": 2}, rollout=manifests.rollout((20, "15s"), (50, "25s"))))
     space.wait_ready()
     stable = space.lane("chat")["stable"]
     with traffic.Load(space.url, 8, prompts.mixed) as load:
@@ -28,6 +28,9 @@ def test_a_good_change_is_promoted_and_no_pod_restarts(space: Space, service: Se
     assert space.lane("chat", status)["stable"] == record["canary"] != stable
     tracks = {(answer.track, answer.revision) for answer in load.answers if not answer.failure}
     assert {("stable", stable), ("canary", record["canary"]), ("stable", record["canary"])} == tracks
+    evidence = next(item["evidence"] for item in record["decisions"] if item["weight"] == 50)
+    assert (evidence["stable"]["replicas"], evidence["canary"]["replicas"]) == (1, 1), "one of the stable's two replicas stands by at half of the lane"
+    assert 0.6 < float(evidence["loadRatio"]) < 1.4, "some ten seconds' chance is in it; with both of the stable's in use it is 2"
 
 
 def test_a_bad_change_is_rolled_back_at_10_percent_by_its_p99(space: Space, service: Service) -> None:
