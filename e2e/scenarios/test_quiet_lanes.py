@@ -43,14 +43,3 @@ def test_a_quiet_lane_gets_its_evidence_and_its_users_numbers_show_none_of_it(sp
     assert count(space, "envoy_fairlane_requests") <= len(users.answers) + 1, "the users' counter shows synthetic requests"
     for revision in (record["stable"], record["canary"]):
         assert count(space, "envoy_fairlane_tries", fairlane_synthetic="1", fairlane_revision=revision) >= 10, f"{revision}: both tracks alike"
-
-
-def test_a_bad_change_in_a_quiet_lane_is_rolled_back(space: Space, service: Service) -> None:
-    space.apply(service(LANE, rollout=quiet("10", (30, "120s")), env={"STANDIN_STEP_SECONDS": "0.05"}))
-    space.wait_ready()
-    with traffic.Load(space.url, QUIET, prompts.page, paced=True) as users:
-        space.patch_lane("chat", scheduler={"maxNumBatchedTokens": 16})
-        record = space.wait_ended("chat", "RolledBack", seconds=200)
-    assert [answer.line() for answer in users.failures] == []
-    assert len(users.answers) < record["syntheticRequests"], record
-    space.wait("the sender is gone", lambda _: not space.get("deployments", "-l", "fairlane.dev/component=load"), 30)

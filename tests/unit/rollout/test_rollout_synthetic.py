@@ -65,7 +65,7 @@ def test_each_rollout_of_each_lane_of_each_service_has_its_own_key() -> None:
 
 
 SHARES = {
-    "no bound": (None, 1, 32), "a quarter": (64, 1, 16), "of one router's share": (64, 2, 8), "never more than 32": (1000, 1, 32),
+    "no bound": (None, 1, 8), "a quarter": (24, 1, 6), "of one router's share": (48, 2, 6), "never more than 8": (1000, 1, 8),
     "nothing to share": (3, 1, 0),
 }
 

@@ -13,7 +13,7 @@ from ..routing import document, ladder
 from ..words import BYTES_PER_TOKEN
 from . import lanes, view
 
-MOST_IN_FLIGHT = 32
+MOST_IN_FLIGHT = 8       # a lane that does not keep up with the wanted rate gets less of it: its users wait behind what is in the engine (measured)
 _SHARE = 4               # at most one in four of the requests that a router pod lets into the lane
 _GRAIN = 10              # the rate changes by tenths of the wanted one: each change is a write
 _MARGIN = 0.9            # of a limit in tokens: a word is about one token, not exactly
