@@ -38,7 +38,7 @@ class Dummies:
         """What they did, by the names of the results."""
         runs = self._items("analysisruns")
         found = {argo.name(limit): argo.outcome(self._get("rollout", argo.name(limit)), runs) for limit in rules.LIMITS}
-        return {**found, "flagger": flagger.outcome(self._get("canary", flagger.NAME))}
+        return {**found, "flagger": flagger.outcome(self._get("canary", flagger.NAME), self._items("events"))}
 
     def words(self) -> str:
         """Their own records, for whoever doubts the table."""

@@ -1,7 +1,7 @@
 """Flagger: its controller, and a Canary over a Deployment of nothing whose metrics are our canary's series."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import outcomes, rules
@@ -9,6 +9,8 @@ from . import outcomes, rules
 NAMESPACE = "peers-flagger"
 PROGRAM = "flagger"
 NAME = "flagger"
+_PASSED = " canary iteration "      # in the event of a look that found nothing
+_KEPT = 5                           # different reasons of failed looks
 _CHECKS = {"ttft": rules.RATIO, "errors": rules.ERRORS}
 
 Object = dict[str, Any]
@@ -54,10 +56,12 @@ def ready(canary: Mapping[str, Any]) -> bool:
     return (canary.get("status") or {}).get("phase") == "Initialized"
 
 
-def outcome(canary: Mapping[str, Any]) -> outcomes.Outcome:
-    """What it did. `iterations` counts the looks that passed."""
+def outcome(canary: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> outcomes.Outcome:
+    """What it did, from the Canary and the events of its namespace: the counts in its status are gone once it has rolled back."""
     status = canary.get("status") or {}
-    failed, passed = int(status.get("failedChecks", 0)), int(status.get("iterations", 0))
-    conditions = status.get("conditions") or [{}]
+    own = [event for event in events if event["involvedObject"]["kind"] == "Canary"]
+    halts = [event for event in own if event["message"].startswith("Halt ") and " advancement " in event["message"]]
+    failed, passed = (sum(int(event.get("count") or 1) for event in kind) for kind in (halts, [event for event in own if _PASSED in event["message"]]))
     back = status.get("phase") == "Failed"
-    return outcomes.Outcome(outcomes.instant(status["lastTransitionTime"]) if back else None, failed + passed, failed, str(conditions[0].get("message", "")))
+    said = sorted({event["message"] for event in halts})[:_KEPT]
+    return outcomes.Outcome(outcomes.instant(status["lastTransitionTime"]) if back else None, failed + passed, failed, "; ".join(said))

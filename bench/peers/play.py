@@ -16,7 +16,7 @@ from .dummies import Dummies
 
 RECORDINGS = Path(__file__).with_name("recordings")
 _LOADING = 900      # seconds a canary may take to load beside the others
-_BEFORE, _AFTER = 120, 20     # seconds of the recording around the rollout
+_BEFORE, _AFTER = 60, 20     # seconds of the recording around the rollout
 
 
 def play(cluster: Cluster, space: Space, trial: trials.Trial, kind: str) -> dict[str, Any]:

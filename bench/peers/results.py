@@ -59,9 +59,9 @@ _HOW = """Real vLLM 0.32 with SmolLM2-135M on two cores without a GPU, one stabl
 Beside Fairlane the real Argo Rollouts 1.10.0 and the real Flagger 1.36.1 in the same cluster, each with a workload of its own that does nothing,
 started when the canary got its weight. They judge by the canary's series in the same Prometheus, over the last {window}: the p99 of the TTFT over {ratio} times
 the stable's, or more than {errors} failed tries. They look every {interval} s: their usual 60 s against our usual first step of 30 min, in proportion to
-the step here, but not below Flagger's least, 10 s. No data and NaN are no failure for Argo here, as its documentation advises. A bad request failed, or had its
-first token later than {ratio} times the stable's p99 before the change (rounded up to a bucket's edge). Once Fairlane has taken the canary back the others
-have nothing left to judge: "not by then"."""
+the step here, but not below Flagger's least, 10 s. No data and NaN are no failure for Argo here, as its documentation advises; Flagger counts
+them as failed looks by itself. A bad request failed, or had its first token later than {ratio} times the stable's p99 before the change
+(rounded up to a bucket's edge). Once Fairlane has taken the canary back the others have nothing left to judge: "not by then"."""
 
 
 def _table(rows: Sequence[Row]) -> str:

@@ -55,19 +55,27 @@ def test_what_argo_did(seen: dict[str, Any], runs: list[dict[str, Any]], expecte
     assert argo.outcome(seen, runs) == expected
 
 
-@pytest.mark.parametrize(("status", "expected"), [
+def event(message: str, count: int = 1, kind: str = "Canary") -> dict[str, Any]:
+    return {"message": message, "count": count, "involvedObject": {"kind": kind}}
+
+
+SLOW, UNKNOWN = "Halt flagger.ns advancement ttft 3.00 > 1.5", "Halt advancement no values found for custom metric: ttft"
+
+
+@pytest.mark.parametrize(("status", "events", "expected"), [
     pytest.param(
-        {"phase": "Failed", "failedChecks": 5, "iterations": 2, "lastTransitionTime": "2026-11-30T00:00:00Z", "conditions": [{"message": "rolled back"}]},
-        outcomes.Outcome(1795996800.0, 7, 5, "rolled back"), id="rolled back",
+        {"phase": "Failed", "failedChecks": 0, "iterations": 0, "lastTransitionTime": "2026-11-30T00:00:00Z"},
+        [event("Advance flagger.ns canary iteration 1/1000"), event("Advance flagger.ns canary iteration 2/1000"), event(SLOW, 4), event(UNKNOWN)],
+        outcomes.Outcome(1795996800.0, 7, 5, f"{UNKNOWN}; {SLOW}"), id="rolled back, its counts gone",
     ),
     pytest.param(
-        {"phase": "Progressing", "failedChecks": 1, "iterations": 3, "lastTransitionTime": "2026-11-30T00:00:00Z"},
-        outcomes.Outcome(None, 4, 1, ""), id="running",
+        {"phase": "Progressing", "lastTransitionTime": "2026-11-30T00:00:00Z"}, [event("Starting canary analysis for flagger.ns"), event(SLOW, 3, "Pod")],
+        outcomes.Outcome(None, 0, 0, ""), id="running; another object's events are not its own",
     ),
-    pytest.param({}, outcomes.Outcome(None, 0, 0, ""), id="not begun"),
+    pytest.param({}, [], outcomes.Outcome(None, 0, 0, ""), id="not begun"),
 ])
-def test_what_flagger_did(status: dict[str, Any], expected: outcomes.Outcome) -> None:
-    assert flagger.outcome({"status": status}) == expected
+def test_what_flagger_did(status: dict[str, Any], events: list[dict[str, Any]], expected: outcomes.Outcome) -> None:
+    assert flagger.outcome({"status": status}, events) == expected
 
 
 def manifest(trial: trials.Trial) -> trials.Manifest:
