@@ -9,7 +9,7 @@ from e2e.scenarios import manifests, prompts, traffic
 from e2e.scenarios.conftest import Service
 from e2e.scenarios.space import Space
 
-LANE = manifests.lane("chat", scheduler={"maxNumSeqs": 8, "maxNumBatchedTokens": 2048, "maxModelLen": 4096}, admission={"maxInFlight": 128})
+LANE = manifests.lane("chat", scheduler={"maxNumSeqs": 8, "maxNumBatchedTokens": 2048, "maxModelLen": 4096}, admission={"maxInFlight": 32})
 QUIET = 0.2      # requests a second: twenty in a hundred seconds
 
 
