@@ -14,6 +14,7 @@ from aiohttp import web
 PORT = 9090
 SLOW = 30.0     # seconds
 SKEW = 60.0     # seconds
+SETTLE = 2.0    # seconds before now at which the operator reads: the next tick's end is known, the last one's is not
 PAGE = "<!doctype html><html><title>Log in</title><body>Please log in.</body></html>"
 
 
@@ -74,7 +75,7 @@ class Proxy:
         return app
 
     async def _set(self, request: web.Request) -> web.Response:
-        self._fault, self._since = Fault(request.match_info["name"]), time.time()
+        self._fault, self._since = Fault(request.match_info["name"]), time.time() - SETTLE
         return web.Response(text=self._fault)
 
     async def _query(self, request: web.Request) -> web.StreamResponse:
