@@ -45,10 +45,15 @@ def ended(record: statuses.RolloutRecord, serves: str) -> Answer:
     """The story of a rollout that has ended, and what serves now."""
     took = views.duration(views.moment(record.ended_at) - views.moment(record.started_at))
     how = f"{record.canary} {_RESULTS[record.result]} after {took}, at {record.ended_at}"
-    headline = f"{how}, on {record.canary_requests} canary requests; {serves or 'nothing'} serves"
+    headline = f"{how}, on {record.canary_requests} canary requests{_synthetic(record)}; {serves or 'nothing'} serves"
     last = _last(record.decisions)
     verdict, evidence = (last.verdict, last.evidence) if last else (None, None)
     return Answer(record.lane, headline, record.message or record.reason, verdict, evidence, tuple(record.decisions), record.started_at)
+
+
+def _synthetic(record: statuses.RolloutRecord) -> str:
+    """How many of the lane's requests no user sent; empty where all are users'."""
+    return f" ({record.synthetic_requests} of both tracks' were synthetic)" if record.synthetic_requests else ""
 
 
 def _answer(service: Mapping[str, Any], lane: statuses.LaneStatus) -> Answer:

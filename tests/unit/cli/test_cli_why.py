@@ -165,6 +165,11 @@ def test_the_headline_says_where_the_rollout_stands(lane: dict[str, Any], headli
     assert answer(**lane).headline == headline
 
 
+def test_the_headline_says_how_many_requests_no_user_sent() -> None:
+    found = why.answers(served.service(lanes=[{**served.CHAT, **IDLE}], history=[{**served.RECORD, "syntheticRequests": 1033}]), "chat")[0]
+    assert "on 85 canary requests (1033 of both tracks' were synthetic); 5d2e9c41-1 serves" in found.headline
+
+
 def test_a_lane_without_rollouts_says_what_serves() -> None:
     found = why.answers(served.service(history=[]), "documents")[0]
     assert told(found) == "documents: doc-1 serves; no rollout has ended yet\n\n"

@@ -100,7 +100,7 @@ def test_a_short_tick_still_reads_the_last_samples() -> None:
 
 
 def test_a_lanes_rate_is_over_the_last_hour_or_since_its_first_sample() -> None:
-    tries = f'{{__name__="envoy_fairlane_tries",namespace="prod",pod=~"{ROUTERS}",fairlane_lane="chat",cluster="x"}}'
+    tries = f'{{__name__="envoy_fairlane_tries",namespace="prod",pod=~"{ROUTERS}",fairlane_lane="chat",cluster="x",fairlane_synthetic=""}}'
     text = f"sum(increase({tries}[3600s])) / clamp_min(time() - min(min_over_time(timestamp({tries})[3600s:60s])), 60)"
     assert queries.rate("assistant", "prod", "chat", {"cluster": "x"}) == queries.Query("rate", text, None)
 

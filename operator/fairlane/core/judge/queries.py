@@ -98,8 +98,8 @@ def queries(window: Window, until: datetime.datetime) -> tuple[Query, ...]:
 
 
 def rate(service: str, namespace: str, lane: str, labels: Mapping[str, str]) -> Query:
-    """What asks for a lane's requests per second over the last hour, or since its first sample where that is younger; at least a minute."""
-    window = Window(service, namespace, lane, "", "", labels=labels)
+    """What asks for users' requests per second of a lane over the last hour, or since its first sample where that is younger; at least a minute."""
+    window = Window(service, namespace, lane, "", "", labels={**labels, router.SYNTHETIC: ""})
     tries = _selector(router.TRIES, window, window.routers, lane=True)
     first = f"min(min_over_time(timestamp({tries})[{RATE_OVER}s:60s]))"
     return Query("rate", f"sum(increase({tries}[{RATE_OVER}s])) / clamp_min(time() - {first}, 60)", None)
