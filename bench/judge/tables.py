@@ -127,7 +127,7 @@ def _sooner(results: summary.Results) -> str:
     parts = []
     for ticks, time in ((trials.HOUR, "hour"), (trials.HOUR // 2, "half hour")):
         lines = [f"- {sooner(cell, peer)}" for cell, peer in checks.sooner(results, ticks)]
-        parts.append(f"Within the {time}: " + ("none." if not lines else "\n\n" + "\n".join(lines)))
+        parts.append(f"Within the {time}:" + (" none." if not lines else "\n\n" + "\n".join(lines)))
     return "\n\n".join(parts)
 
 
