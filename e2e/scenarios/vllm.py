@@ -22,7 +22,7 @@ _CONTEXT = "You answer questions of users of a small library in one short senten
 
 
 def service(cluster: Cluster, *steps: tuple[int, str]) -> dict[str, Any]:
-    """Chat and documents; `steps` instead of 10 % for seven minutes, in which about 48 of 1.15 requests a second are the canary's, and 50 % for half a minute."""
+    """Chat and documents; `steps` instead of 10 % for seven minutes, about 48 of 1.15 requests a second for the canary, and 50 % for half a minute."""
     chat = manifests.lane(
         "chat", match={"maxPromptTokens": 1024}, scheduler={"maxModelLen": 2048, "maxNumSeqs": 8, "maxNumBatchedTokens": 1024},
         timeouts={"idle": "60s"},
