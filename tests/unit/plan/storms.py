@@ -60,14 +60,9 @@ BASELINES = ROLLOUTS | {"twin": st.sampled_from(["good", "crashing while it load
 CHANGES = {"changes": st.lists(st.tuples(st.integers(1, 20), st.sampled_from([8, 12, 24, None])), min_size=1, max_size=5), "cuts": CUTS}
 
 
-def ends_as_it_would_have(
-    quality: str, replicas: int, spare: int, lag: float, cuts: list[int | None], troubles: list[tuple[int, str]], twin: str = ""
-) -> None:
-    """Run one rollout through a storm, beside a baseline if `twin` says how it is: a good revision serves, a bad one is rejected, nothing else is left."""
-    made, wanted = started(replicas, max(spare, (replicas + 1) // 2), lag, quality, "Fresh" if twin else "Stable")
-    if twin:
-        made.cluster.qualities[f"{made.lane('chat').stable.partition('-')[0]}-2"] = QUALITIES[twin]
-    old, due = made.lane("chat").stable, dict(troubles)
+def _storm(made: world.World, cuts: list[int | None], troubles: list[tuple[int, str]]) -> None:
+    """Two minutes of passes that are cut off and of troubles, then calm until nothing moves."""
+    due = dict(troubles)
     for number, cut in enumerate([*cuts, *[None] * (61 - len(cuts))]):
         made.cluster.tick(2)
         if number in due:
@@ -75,6 +70,17 @@ def ends_as_it_would_have(
         made.reconcile(cut)
     made.metrics = True
     made.settle(seconds=1200)
+
+
+def ends_as_it_would_have(
+    quality: str, replicas: int, spare: int, lag: float, cuts: list[int | None], troubles: list[tuple[int, str]], twin: str = ""
+) -> None:
+    """Run one rollout through a storm, beside a baseline if `twin` says how it is: a good revision serves, a bad one is rejected, nothing else is left."""
+    made, wanted = started(replicas, max(spare, (replicas + 1) // 2), lag, quality, "Fresh" if twin else "Stable")
+    if twin:
+        made.cluster.qualities[f"{made.lane('chat').stable.partition('-')[0]}-2"] = QUALITIES[twin]
+    old = made.lane("chat").stable
+    _storm(made, cuts, troubles)
     lane = made.lane("chat")
     if quality == "good":
         assert (lane.stable.partition("-")[0], lane.rejected) == (wanted, [])
@@ -106,16 +112,10 @@ def tries_and_changes_nothing(quality: str, cuts: list[int | None], troubles: li
     """Try the unchanged revision through a storm: whatever the judge says of it, the stable serves and nothing is left."""
     made = world.World(service(2))
     made.run(30)
-    stable, due = made.lane("chat").stable, dict(troubles)
+    stable = made.lane("chat").stable
     made.cluster.qualities[f"{stable.partition('-')[0]}-2"] = QUALITIES[quality]
     made.say("trial", "chat", stable)
-    for number, cut in enumerate([*cuts, *[None] * (61 - len(cuts))]):
-        made.cluster.tick(2)
-        if number in due:
-            trouble(made, due[number])
-        made.reconcile(cut)
-    made.metrics = True
-    made.settle(seconds=1200)
+    _storm(made, cuts, troubles)
     lane = made.lane("chat")
     assert (lane.stable, lane.canary, lane.rejected, lane.ready_replicas) == (stable, "", [], 2)
     assert [item.result for item in made.status.history] == [statuses.Result.TRIED]
@@ -134,14 +134,7 @@ def two_lanes_end_alone(qualities: tuple[str, str], cuts: list[int | None], trou
     made.change(_pair({"maxNumSeqs": 24}))
     for name, quality in zip(lanes, qualities, strict=True):
         made.cluster.qualities[made.hash(name)] = QUALITIES[quality]
-    due = dict(troubles)
-    for number, cut in enumerate([*cuts, *[None] * (61 - len(cuts))]):
-        made.cluster.tick(2)
-        if number in due:
-            trouble(made, due[number])
-        made.reconcile(cut)
-    made.metrics = True
-    made.settle(seconds=1200)
+    _storm(made, cuts, troubles)
     for name, quality in zip(lanes, qualities, strict=True):
         expected = f"{made.hash(name)}-1" if quality == "good" else old[name]
         assert (made.lane(name).stable, made.lane(name).canary) == (expected, "")
