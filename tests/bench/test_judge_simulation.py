@@ -15,19 +15,30 @@ COMPARED = 2, 40        # rollouts of every kind, ticks
 
 
 @pytest.fixture(scope="module")
-def simulated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> summary.Results:
-    """Run the short form, with its progress shown: it takes a minute."""
-    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-        return running.simulated(SIZES, COMPARED, tmp_path_factory.mktemp("parts"))
-
-
-@pytest.fixture(scope="module")
 def kept_results() -> summary.Results:
     return summary.read()
 
 
-def test_arrays_give_every_verdict_that_the_product_gives(simulated: summary.Results) -> None:
-    assert (simulated.parity.runs, simulated.parity.mismatches) == (2 * len(parity.kinds()), 0)
+def test_the_short_form_keeps_every_promise(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> None:
+    # one test, so that it is simulated once, however the tests are spread over processes; it takes a minute and shows its progress
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        simulated = running.simulated(SIZES, COMPARED, tmp_path)
+    healthy = simulated.healthy()
+    alarms, rollouts = sum(cell.methods[trials.ROLLOUT].by_hour for cell in healthy), sum(cell.rows for cell in healthy)
+    assert {
+        "over the budget": checks.over_budget(simulated),
+        "over the budget, of all noises together": alarms > trials.RATE * rollouts,
+        "unlike the published figures": checks.unlike_published(simulated),
+        "sooner, though quiet": [tables.sooner(cell, peer) for cell, peer in checks.sooner(simulated)],
+        "verdicts unlike the product's": simulated.parity.mismatches,
+    } == {
+        "over the budget": [],
+        "over the budget, of all noises together": False,
+        "unlike the published figures": [],
+        "sooner, though quiet": [],
+        "verdicts unlike the product's": 0,
+    }
+    assert simulated.parity.runs == 2 * len(parity.kinds())
     assert simulated.parity.verdicts > 20 * simulated.parity.runs
 
 
@@ -50,24 +61,6 @@ def test_a_difference_from_the_product_is_found(monkeypatch: pytest.MonkeyPatch)
 def test_the_judge_picks_the_tail_edges_that_are_simulated() -> None:
     picked = {metric: histograms.tail_edges(shape.reference()) for metric, shape in latencies.SHAPES.items()}
     assert picked == {metric: shape.tail for metric, shape in latencies.SHAPES.items()}
-
-
-def test_healthy_canaries_are_rolled_back_within_the_budget(simulated: summary.Results) -> None:
-    assert checks.over_budget(simulated) == []
-
-
-def test_healthy_canaries_of_all_noises_together_keep_the_budget(simulated: summary.Results) -> None:
-    healthy = simulated.healthy()
-    alarms = sum(cell.methods[trials.ROLLOUT].by_hour for cell in healthy)
-    assert alarms <= trials.RATE * sum(cell.rows for cell in healthy)
-
-
-def test_harm_is_seen_when_the_published_figures_say(simulated: summary.Results) -> None:
-    assert checks.unlike_published(simulated) == []
-
-
-def test_no_peer_that_is_quiet_is_sooner(simulated: summary.Results) -> None:
-    assert [tables.sooner(cell, peer) for cell, peer in checks.sooner(simulated)] == []
 
 
 def test_the_kept_results_are_of_many_rollouts(kept_results: summary.Results) -> None:
