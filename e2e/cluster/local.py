@@ -104,6 +104,7 @@ def _start(built: list[images.Image]) -> None:
     with _meanwhile(lambda: _start_runtime(built)):
         controlplane.wait_apiserver()
         controlplane.start_controllers()
+    say("starting the node, DNS and Prometheus")
     node.start()
     dns.start()
     prometheus.start_discovery()
