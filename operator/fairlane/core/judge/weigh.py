@@ -65,7 +65,7 @@ class Weighed:
 def weighed(known: memory.Memory, analysis: specs.Analysis, log_threshold: float) -> Weighed:
     """Weigh all that is known. `log_threshold`: from which an objective counts as missed."""
     judged, missed = latencies(known), []
-    limits = [(metric, limit) for metric, limit in known.limits.items() if _testable(metric, limit) and (metric == "errors" or metric in known.grids)]
+    limits = [(metric, limit) for metric, limit in known.limits.items() if _testable(known, metric, limit, limit.high)]
     relative = 1 - OBJECTIVES if limits else 1.0
     weights = {"errors": ERRORS, **{metric: (1 - ERRORS) / len(judged) for metric in judged}} if judged else {"errors": 1.0}
     parts = [part for metric, weight in weights.items() for part in _relative(known, metric, SHARE * relative * weight, analysis)]
@@ -133,15 +133,14 @@ def _kept(known: memory.Memory) -> Iterator[Part]:
     """Evidence that the canary keeps the objectives that the stable keeps."""
     for metric, limit in known.limits.items():
         p0 = _bound(metric, limit)
-        if not p0 < _MOST_SHARE or (metric != "errors" and (limit.low is None or metric not in known.grids)):
-            continue
-        if not _stable_misses(known, metric, limit.low, p0):
+        if _testable(known, metric, limit, limit.low) and not _stable_misses(known, metric, limit.low, p0):
             phi = max(1.0, bets.over_time(limit.spread, limit.mean, bets.PASS_DISPERSION))
             yield Part(bets.log_e_below(known.over(metric, limit.low)[1], known.totals(metric)[1], p0, phi), metric, limit.low, objective=True)
 
 
-def _testable(metric: str, limit: memory.Limit) -> bool:
-    return _bound(metric, limit) < _MOST_SHARE and (metric == "errors" or limit.high is not None)
+def _testable(known: memory.Memory, metric: str, limit: memory.Limit, edge: float | None) -> bool:
+    """Whether requests over this edge of an objective can be bet on: a latency's edge is one of the grid's."""
+    return _bound(metric, limit) < _MOST_SHARE and (metric == "errors" or (edge is not None and metric in known.grids))
 
 
 def _bound(metric: str, limit: memory.Limit) -> float:
