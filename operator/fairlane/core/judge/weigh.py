@@ -24,6 +24,7 @@ _PODS_OF = {"router_ttft": "ttft", "router_duration": "e2e"}    # the router doe
 _LEAST_SHARE = 1e-6     # objective of errors that is tested; 0 cannot be bet on
 _MOST_SHARE = 0.95
 
+_Phis = tuple[float, float]     # dispersion for the test of harm, and for a Pass
 _Sums = tuple[float, memory.Snapshot | None, tuple[float, float, memory.Over], float]     # weight, restart, counts, dispersion
 
 
@@ -68,14 +69,15 @@ def weighed(known: memory.Memory, analysis: specs.Analysis, log_threshold: float
     limits = [(metric, limit) for metric, limit in known.limits.items() if _testable(known, metric, limit, limit.high)]
     relative = 1 - OBJECTIVES if limits else 1.0
     weights = {"errors": ERRORS, **{metric: (1 - ERRORS) / len(judged) for metric in judged}} if judged else {"errors": 1.0}
-    parts = [part for metric, weight in weights.items() for part in _relative(known, metric, SHARE * relative * weight, analysis)]
+    phis = {metric: [dispersion(known, metric, index) for index in range(len(known.tails[metric]))] for metric in weights}
+    parts = [part for metric, weight in weights.items() for part in _relative(known, metric, SHARE * relative * weight, analysis, phis[metric])]
     for metric, limit in limits:
         log_e = bets.log_e_above(min(limit.capped, limit.total), limit.total, _bound(metric, limit))
         if _stable_misses(known, metric, limit.high, _bound(metric, limit)):
             missed += [metric] if log_e >= log_threshold else []
             continue
         parts.append(Part(math.log(SHARE * OBJECTIVES / len(limits)) + log_e, metric, limit.high, objective=True))
-    passing = [part for metric in weights for part in _passing(known, metric, analysis)] + list(_kept(known))
+    passing = [part for metric in weights for part in _passing(known, metric, analysis, phis[metric])] + list(_kept(known))
     return Weighed(tuple(parts), tuple(passing), tuple(missed))
 
 
@@ -85,11 +87,11 @@ def latencies(known: memory.Memory) -> list[str]:
     return [metric for metric in found if metric != "itl" or "tpot" not in found]
 
 
-def _relative(known: memory.Memory, metric: str, weight: float, analysis: specs.Analysis) -> Iterator[Part]:
+def _relative(known: memory.Memory, metric: str, weight: float, analysis: specs.Analysis, phis: list[_Phis]) -> Iterator[Part]:
     """A metric's parts of the mean: each edge's since the start, uncapped, and since every restart."""
     counts, allowed, tails = known.counts(metric), margins.of(metric, analysis), known.tails[metric]
     for index, (tail, over) in enumerate(zip(tails, counts.over, strict=True)):
-        here, phi = weight / len(tails), dispersion(known, metric, index)[0]
+        here, phi = weight / len(tails), phis[index][0]
         whole = counts.stable, counts.canary, over
         raw = counts.stable, counts.canary, over._replace(capped=over.canary)
         sums: list[_Sums] = [(START, None, whole, phi), (RAW, None, raw, max(RAW_PHI, RAW_PHI_SCALE * phi))]
@@ -110,7 +112,7 @@ def since(counts: memory.Counts, snapshot: memory.Snapshot | None, metric: str, 
     return counts.stable - before.stable, counts.canary - before.canary, over
 
 
-def dispersion(known: memory.Memory, metric: str, index: int) -> tuple[float, float]:
+def dispersion(known: memory.Memory, metric: str, index: int) -> _Phis:
     """By how much the stable's exceedances vary more than independent requests' would: for the test of harm, and, more careful, for a Pass."""
     tail, source = known.tails[metric][index], _PODS_OF.get(metric, metric)
     groups = [group[source] for group in known.groups if source in group]
@@ -120,11 +122,10 @@ def dispersion(known: memory.Memory, metric: str, index: int) -> tuple[float, fl
     return phi, max(phi, bets.over_time(tail.spread, tail.mean, bets.PASS_DISPERSION))
 
 
-def _passing(known: memory.Memory, metric: str, analysis: specs.Analysis) -> Iterator[Part]:
+def _passing(known: memory.Memory, metric: str, analysis: specs.Analysis, phis: list[_Phis]) -> Iterator[Part]:
     """A metric's evidence for a Pass, by edge: of all the canary's exceedances, uncapped."""
     counts, allowed = known.counts(metric), margins.of(metric, analysis)
-    for index, (tail, over) in enumerate(zip(known.tails[metric], counts.over, strict=True)):
-        phi = dispersion(known, metric, index)[1]
+    for tail, over, (_, phi) in zip(known.tails[metric], counts.over, phis, strict=True):
         log_e = bets.log_e_pass(over.canary, over.stable, counts.canary, counts.stable, allowed.tau_pass, allowed.delta_pass, phi)
         yield Part(log_e, metric, tail.edge)
 
