@@ -1,5 +1,7 @@
 """The operator's own settings, from the environment: one variable `FAIRLANE_<NAME>` each."""
 
+import fnmatch
+
 import pydantic
 import pydantic_settings
 from pydantic import Field
@@ -15,6 +17,7 @@ class OperatorSettings(pydantic_settings.BaseSettings):
     model_config = pydantic_settings.SettingsConfigDict(env_prefix="FAIRLANE_", frozen=True, extra="ignore")
 
     namespaces: str = Field("", description="Namespaces to watch, separated by commas; empty: the whole cluster.")
+    excluded_namespaces: str = Field("", description="Namespaces left to other operators, separated by commas; `*` stands for any characters.")
     router_image: str = Field(_DEFAULTS.router_image, description="Image with the Envoy of router pods, where the service names none.")
     agent_image: str = Field(_DEFAULTS.agent_image, description="Image of the router agent: Fairlane's own.")
     prometheus_url: str = Field("", description="Prometheus that services use unless they name one.")
@@ -41,4 +44,13 @@ class OperatorSettings(pydantic_settings.BaseSettings):
     @property
     def watched(self) -> tuple[str, ...]:
         """The namespaces to watch; empty: all."""
-        return tuple(dict.fromkeys(name.strip() for name in self.namespaces.split(",") if name.strip()))
+        return _names(self.namespaces)
+
+    def serves(self, namespace: str) -> bool:
+        """Whether this operator is the one of a namespace's services."""
+        return not any(fnmatch.fnmatchcase(namespace, pattern) for pattern in _names(self.excluded_namespaces))
+
+
+def _names(value: str) -> tuple[str, ...]:
+    """What stands between the commas, each once."""
+    return tuple(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))

@@ -80,6 +80,12 @@ def test_the_operator_has_its_settings_and_no_privileges(helm: pathlib.Path) -> 
     assert container["securityContext"] == {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
 
 
+def test_excluded_namespaces_reach_the_operator(helm: pathlib.Path) -> None:
+    (deployment,) = [thing for thing in render(helm, "--set", "scope.excludedNamespaces={team-a,next-*}") if thing["kind"] == "Deployment"]
+    environment = {variable["name"]: variable.get("value") for variable in deployment["spec"]["template"]["spec"]["containers"][0]["env"]}
+    assert environment["FAIRLANE_EXCLUDED_NAMESPACES"] == "team-a,next-*"
+
+
 def test_the_router_image_is_the_operators_default(helm: pathlib.Path) -> None:
     values = yaml.safe_load((CHART / "values.yaml").read_text())
     assert values["routerImage"] == observed.Settings().router_image
@@ -97,6 +103,7 @@ def test_monitors_and_alerts_come_when_asked_for(helm: pathlib.Path) -> None:
     ("value", "said"),
     [
         pytest.param("scope.namespaces={a,*}", "/scope/namespaces/1", id="a pattern of namespaces"),
+        pytest.param("scope.excludedNamespaces={team_a}", "/scope/excludedNamespaces/0", id="an excluded namespace that is no name"),
         pytest.param("scope.namespaces=llm", "/scope/namespaces", id="a namespace that is no list"),
         pytest.param("logLevel=loud", "/logLevel", id="a level that is none"),
         pytest.param("prometheus.url=prometheus:9090", "/prometheus/url", id="an address without a scheme"),

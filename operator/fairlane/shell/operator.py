@@ -93,7 +93,7 @@ class Operator:
         self._counters.watch_queue(lambda: passes.depth, passes.overdue, lambda: reconciler.since_success() if passes.size else 0.0)
         try:
             await kopf.operator(
-                registry=wiring.registry(wiring.Wakes(passes.wake), passes.close),
+                registry=wiring.registry(wiring.Wakes(lambda key: passes.wake(key) if self._settings.serves(key[0]) else None), passes.close),
                 settings=wiring.settings(),
                 standalone=True,
                 identity=peering.Identity("fairlane"),   # unused without peering, but kopf would ask for the user's name, and an image's uid has none

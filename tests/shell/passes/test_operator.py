@@ -105,6 +105,30 @@ async def test_services_before_and_after_the_start_are_served_and_the_lease_is_l
     assert stub.objects[LEASE]["spec"]["holderIdentity"] == ""
 
 
+async def test_services_of_excluded_namespaces_are_left_to_another_operator(stub: Any) -> None:
+    stub.put("llmservices", service("first", "team-a"))
+    stub.put("llmservices", service("second", "team-b"))
+    async with running(excluded_namespaces="team-a"):
+        await until(lambda: "second-routes" in stub.named("configmaps"))
+        stub.put("llmservices", service("third", "team-b"))
+        await until(lambda: "third-routes" in stub.named("configmaps"))
+    assert sorted(stub.named("configmaps")) == ["second-routes", "third-routes"]
+
+
+@pytest.mark.parametrize(
+    ("excluded", "served"),
+    [
+        pytest.param("", ["team-a", "team-b", "x-team-a"], id="none"),
+        pytest.param("team-a, team-a", ["team-b", "x-team-a"], id="a name, twice"),
+        pytest.param("team-*", ["x-team-a"], id="a pattern"),
+        pytest.param("*-a,team-b", [], id="a pattern and a name"),
+    ],
+)
+def test_namespaces_are_excluded_by_name_or_pattern(excluded: str, served: list[str]) -> None:
+    settings = own_settings.OperatorSettings(excluded_namespaces=excluded)
+    assert [name for name in ("team-a", "team-b", "x-team-a") if settings.serves(name)] == served
+
+
 async def test_kopf_writes_nothing_of_its_own(stub: Any) -> None:
     stub.put("llmservices", service("first"))
     async with running():
