@@ -22,7 +22,7 @@ def main(arguments: Sequence[str]) -> int:
         with Cluster.running() as cluster:
             if not cluster.pod_reachable:
                 raise ClusterError("the peers are built here and mounted from this machine: they need the local cluster, without KUBECONFIG")
-            install.operator(cluster)
+            install.shared(cluster)
             rows = measured(cluster, chosen)
     except (ClusterError, AssertionError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from . import controlplane, gobuild, images, local, paths, prometheus, vllm_env
+from . import controlplane, gobuild, images, local, node, paths, prometheus, vllm_env
 from .errors import ClusterError
 from .kubectl import call
 from .process_id import ProcessId
@@ -24,8 +24,9 @@ class Cluster:
     """
 
     model_uri = f"file://{vllm_env.MODEL_MOUNT}"
-    prometheus_in_cluster = prometheus.IN_CLUSTER
-    prometheus_url = prometheus.URL     # from this machine
+    prometheus_in_cluster = prometheus.SHARED.in_cluster
+    prometheus_url = prometheus.SHARED.url     # from this machine
+    scarce_gpu = node.SCARCE            # a resource of which the local cluster has one
     pod_reachable = True                # False on a cluster of the user's: go through `kubectl port-forward` there
 
     def __init__(self, kubeconfig: Path) -> None:
@@ -72,13 +73,15 @@ class Cluster:
         controlplane.start_apiserver()
         controlplane.wait_apiserver(timeout)
 
-    def stop_prometheus(self) -> None:
-        prometheus.stop()
-
-    def start_prometheus(self, timeout: float = 30) -> None:
-        """With the data it had; ready when this returns."""
-        prometheus.start()
-        prometheus.wait_ready(timeout)
+    @contextmanager
+    def own_prometheus(self, namespace: str) -> Iterator[prometheus.Prometheus]:
+        """A second Prometheus for the time of the block, of one namespace's pods: one that can be stopped while others go on being judged."""
+        own = prometheus.Prometheus(prometheus.SHARED.port + 1, namespace)
+        own.start()
+        try:
+            yield own
+        finally:
+            own.stop()
 
 
 @contextmanager

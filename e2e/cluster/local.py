@@ -108,11 +108,11 @@ def _start(built: list[images.Image]) -> None:
     node.start()
     dns.start()
     prometheus.start_discovery()
-    prometheus.start()
+    prometheus.SHARED.launch()
     prometheus.publish()
     node.wait_ready()
     node.advertise_gpus()
-    prometheus.wait_ready()
+    prometheus.SHARED.wait_ready()
 
 
 def _start_runtime(built: list[images.Image]) -> None:
@@ -151,10 +151,9 @@ def _heal() -> None:
         say("the API server was stopped: starting it")
         controlplane.start_apiserver()
     controlplane.wait_apiserver()
-    if not prometheus.ready():
+    if not prometheus.SHARED.ready():
         say("Prometheus was stopped: starting it")
-        prometheus.start()
-        prometheus.wait_ready()
+        prometheus.SHARED.start()
 
 
 def _clear() -> None:

@@ -13,7 +13,8 @@ from .gobuild import KUBERNETES
 from .kubectl import kubectl
 from .progress import wait_until
 
-GPUS = 16
+SCARCE = "example.com/scarce-gpu"   # one, for what happens where there is no room for a second
+GPUS = {"nvidia.com/gpu": 24, SCARCE: 1}
 _KUBELET, _PROXY = KUBERNETES.program("kubelet"), KUBERNETES.program("kube-proxy")
 PROGRAMS = (_KUBELET, _PROXY)
 
@@ -38,7 +39,10 @@ def wait_ready() -> None:
 
 def advertise_gpus() -> None:
     """The documented way to advertise an extended resource: kubelet keeps it and the scheduler counts it, as with a device plugin."""
-    patch = [{"op": "add", "path": f"/status/{field}/nvidia.com~1gpu", "value": str(GPUS)} for field in ("capacity", "allocatable")]
+    patch = [
+        {"op": "add", "path": f"/status/{field}/{resource.replace('/', '~1')}", "value": str(count)}
+        for field in ("capacity", "allocatable") for resource, count in GPUS.items()
+    ]
     kubectl("patch", "node", NODE, "--subresource=status", "--type=json", "--patch", json.dumps(patch))
 
 

@@ -68,15 +68,15 @@ def start(words: Sequence[str | Path], log: Path) -> None:
         subprocess.run([*_nsenter(), "setsid", "--fork", *words], stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=True)
 
 
-def daemon(program: str | Path) -> int | None:
-    """The process that runs this program inside, started by `start`."""
+def daemon(program: str | Path, argument: str = "") -> int | None:
+    """The process that runs this program inside, started by `start`; of several the one with this argument."""
     init = init_pid()
-    return next((pid for pid in _pids() if init and _parent(pid) == init and _command(pid)[:1] == [str(program)]), None)
+    return next((pid for pid in _pids() if init and _parent(pid) == init and _runs(_command(pid), str(program), argument)), None)
 
 
-def stop(program: str | Path, timeout: float = 15) -> None:
+def stop(program: str | Path, argument: str = "", timeout: float = 15) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
-        pid = daemon(program)
+        pid = daemon(program, argument)
         if pid is None:
             return
         _send(pid, number)
@@ -109,6 +109,10 @@ def _command(pid: int) -> list[str]:
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
     return []
+
+
+def _runs(command: Sequence[str], program: str, argument: str) -> bool:
+    return command[:1] == [program] and (not argument or argument in command)
 
 
 def _status(pid: int, field: str) -> list[str]:

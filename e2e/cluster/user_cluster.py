@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from .api import Cluster
 from .errors import ClusterError
@@ -52,8 +52,8 @@ class UserCluster(Cluster):
     def stop_apiserver(self) -> None:
         raise ClusterError("the API server of a cluster of your own is not stopped; this scenario needs the local cluster")
 
-    def stop_prometheus(self) -> None:
-        raise ClusterError("the Prometheus of a cluster of your own is not stopped; this scenario needs the local cluster")
+    def own_prometheus(self, namespace: str) -> NoReturn:
+        raise ClusterError(f"{namespace}: on a cluster of your own no second Prometheus is started; this scenario needs the local cluster")
 
 
 def _ask(kubeconfig: str) -> None:

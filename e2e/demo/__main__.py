@@ -45,7 +45,7 @@ def _play(cluster: Cluster, run: Run, view: View) -> None:
             _acts(stage)
     except (DemoError, AssertionError):
         BUILD.mkdir(parents=True, exist_ok=True)
-        (BUILD / "dump.txt").write_text(stage.space.dump() + install.operator_logs(cluster))
+        (BUILD / "dump.txt").write_text(stage.space.dump() + install.Operator(cluster).logs())
         raise
     finally:
         view.close()
@@ -57,7 +57,7 @@ def _play(cluster: Cluster, run: Run, view: View) -> None:
 def _acts(stage: Stage) -> None:
     stage.act("helm install fairlane")
     with stage.view.busy("installing the chart"):
-        install.operator(stage.cluster)
+        install.shared(stage.cluster)
         stage.cluster.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", timeout=180)  # an interrupted run's, on a cluster that stayed
         stage.cluster.kubectl("create", "namespace", NAMESPACE)
     acts.apply_service(stage)

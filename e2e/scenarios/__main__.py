@@ -15,11 +15,11 @@ _WORKERS = os.environ.get("FAIRLANE_E2E_WORKERS", "3")
 def main(arguments: list[str]) -> int:
     started = time.monotonic()
     with Cluster.running() as cluster:
-        install.operator(cluster)
+        install.shared(cluster)
         environment = os.environ | {"FAIRLANE_CLUSTER_KEEP": "1", "FAIRLANE_E2E_INSTALLED": "1", "KUBECONFIG": str(cluster.kubeconfig)}
-        alone_too = "disruptive" if cluster.pod_reachable else "disruptive and not own_cluster"
-        together = _pytest(["-m", "not disruptive", "-n", _WORKERS, "--dist", "worksteal", *arguments], environment)
-        alone = _pytest(["-m", alone_too, "-p", "no:xdist", *arguments], environment)
+        possible = "" if cluster.pod_reachable else " and not own_cluster"
+        together = _pytest(["-m", f"not disruptive{possible}", "-n", _WORKERS, "--dist", "worksteal", *arguments], environment)
+        alone = _pytest(["-m", f"disruptive{possible}", "-p", "no:xdist", *arguments], environment)
         if not cluster.pod_reachable:
             install.remove(cluster)
     print(f"scenarios: {time.monotonic() - started:.0f} s")

@@ -16,7 +16,7 @@ Service = Callable[..., dict[str, Any]]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "disruptive: takes away what other scenarios need (the operator, the API server, Prometheus); runs alone")
+    config.addinivalue_line("markers", "disruptive: takes away what other scenarios need (the API server, both cores); runs alone")
     config.addinivalue_line("markers", "own_cluster: stops parts of the cluster itself, which is done to none of the user's")
     config.addinivalue_line("markers", "vllm: real vLLM, which takes both cores while it loads; runs alone")
 
@@ -28,7 +28,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     space = getattr(item, "funcargs", {}).get("space")
     if report.failed and report.when == "call" and isinstance(space, Space):  # type: ignore[attr-defined]
         report.sections.append((f"namespace {space.namespace}", space.dump()))  # type: ignore[attr-defined]
-        report.sections.append(("operator", install.operator_logs(space.cluster)))  # type: ignore[attr-defined]
+        operator = item.funcargs.get("operator") or install.Operator(space.cluster)  # type: ignore[attr-defined]
+        report.sections.append(("operator", operator.logs()))  # type: ignore[attr-defined]
     return report
 
 
@@ -37,7 +38,7 @@ def cluster() -> Iterator[Cluster]:
     """A cluster with Fairlane's chart in it."""
     with Cluster.running() as running:
         if not os.environ.get("FAIRLANE_E2E_INSTALLED"):
-            install.operator(running)
+            install.shared(running)
         yield running
         if not os.environ.get("FAIRLANE_E2E_INSTALLED") and not running.pod_reachable:
             install.remove(running)
@@ -46,11 +47,18 @@ def cluster() -> Iterator[Cluster]:
 @pytest.fixture
 def space(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Space]:
     """A namespace of the scenario's own, deleted after it."""
-    name = "fairlane-" + re.sub(r"[^a-z0-9]+", "-", request.node.name.lower().removeprefix("test_"))[:40].strip("-") + f"-{os.urandom(2).hex()}"
+    begins = install.OWN if "operator" in request.fixturenames else "fairlane-"
+    name = begins + re.sub(r"[^a-z0-9]+", "-", request.node.name.lower().removeprefix("test_"))[:40].strip("-") + f"-{os.urandom(2).hex()}"
     cluster.kubectl("create", "namespace", name)
     made = Space(cluster, name)
     yield made
     made.leave()
+
+
+@pytest.fixture
+def operator(space: Space) -> install.Operator:
+    """An operator of the scenario's own, in its namespace: it may die, while other scenarios go on."""
+    return install.own(space.cluster, space.namespace)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from e2e.cluster import Cluster
 from e2e.scenarios import install
 
 _PATCH = '''
@@ -27,9 +26,9 @@ _NAME = "changed-renderer"
 
 
 @contextmanager
-def changed_renderer(cluster: Cluster) -> Iterator[None]:
+def changed_renderer(operator: install.Operator) -> Iterator[None]:
     """For the time of the block."""
-    namespace, deployment = install.NAMESPACE, install.deployment(cluster)
+    cluster, namespace, deployment = operator.cluster, operator.namespace, operator.deployment
     manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": _NAME}, "data": {"sitecustomize.py": _PATCH}}
     cluster.kubectl("apply", "--namespace", namespace, "-f", "-", input=json.dumps(manifest))
     spec = json.loads(cluster.kubectl("get", "deployment", deployment, "--namespace", namespace, "-o", "json"))["spec"]["template"]["spec"]
@@ -39,13 +38,5 @@ def changed_renderer(cluster: Cluster) -> Iterator[None]:
     }
     patch = {"spec": {"template": {"spec": {"containers": [container], "volumes": [{"name": _NAME, "configMap": {"name": _NAME}}]}}}}
     cluster.kubectl("patch", "deployment", deployment, "--namespace", namespace, "-p", json.dumps(patch))
-    try:
-        _wait(cluster, namespace, deployment)
-        yield
-    finally:
-        cluster.kubectl("rollout", "undo", f"deployment/{deployment}", "--namespace", namespace)
-        _wait(cluster, namespace, deployment)
-
-
-def _wait(cluster: Cluster, namespace: str, deployment: str) -> None:
-    cluster.kubectl("rollout", "status", f"deployment/{deployment}", "--namespace", namespace, "--timeout=90s", timeout=100)
+    operator.wait()
+    yield

@@ -55,14 +55,15 @@ def test_abort_rolls_back_and_why_tells_it(space: Space, service: Service) -> No
     assert "chat" in space.fairlane("status")
 
 
-@pytest.mark.disruptive
+@pytest.mark.own_cluster
 def test_promote_without_room_replaces_in_place(space: Space, service: Service) -> None:
-    """Nine of the node's sixteen GPUs: no room for a second one beside the first."""
-    wide = manifests.lane("chat", scheduler={"tensorParallelSize": 9})
-    space.apply(service(wide))
+    """The node has one GPU of this kind: no room for a second one beside the first."""
+    manifest = service(CHAT)
+    manifest["spec"]["engine"]["gpu"] = {"resource": space.cluster.scarce_gpu}
+    space.apply(manifest)
     space.wait_ready()
     space.patch_lane("chat", scheduler={"maxNumSeqs": 16})
-    space.wait("Waiting for room", lambda status: "Insufficient nvidia.com/gpu" in space.lane("chat", status).get("message", ""), 60)
+    space.wait("Waiting for room", lambda status: f"Insufficient {space.cluster.scarce_gpu}" in space.lane("chat", status).get("message", ""), 60)
     space.fairlane("promote", "--lane", "chat", "--yes")
     space.wait_ended("chat", "Promoted")
     space.wait_ready()

@@ -4,18 +4,14 @@ from __future__ import annotations
 import json
 import time
 
-import pytest
-
 from e2e.scenarios import install, manifests, other_build, prompts, traffic
 from e2e.scenarios.conftest import Service
 from e2e.scenarios.space import Space
 
-pytestmark = pytest.mark.disruptive
-
 CHAT = manifests.lane("chat", scheduler={"maxNumSeqs": 8, "maxNumBatchedTokens": 2048})
 
 
-def test_operator_deleted_in_each_phase_changes_no_end(space: Space, service: Service) -> None:
+def test_operator_deleted_in_each_phase_changes_no_end(space: Space, service: Service, operator: install.Operator) -> None:
     long = {"rollout": manifests.rollout((20, "45s"), warmup={"requests": 1000, "duration": "10s"}, failSafeAfter="60s")}
     space.apply(service(CHAT | {"replicas": 2}, env={"STANDIN_STEP_SECONDS": "0.05", "STANDIN_LOAD_SECONDS": "5"}, **long))
     space.wait_ready()
@@ -26,7 +22,7 @@ def test_operator_deleted_in_each_phase_changes_no_end(space: Space, service: Se
         ):
             before = len(space.history("chat"))
             space.patch_lane("chat", scheduler=change)
-            killed = _kill_in_each(space, phases, before)
+            killed = _kill_in_each(operator, space, phases, before)
             space.wait_ended("chat", end, after=before, seconds=180)
             assert tuple(killed) == phases, f"{end}: the operator was killed in {killed}"
         space.wait_phase("chat", "Idle")
@@ -34,41 +30,36 @@ def test_operator_deleted_in_each_phase_changes_no_end(space: Space, service: Se
     assert len(space.history("chat")) == 2
 
 
-def _kill_in_each(space: Space, phases: tuple[str, ...], records: int) -> list[str]:
+def _kill_in_each(operator: install.Operator, space: Space, phases: tuple[str, ...], records: int) -> list[str]:
     """Kill the operator once in each phase, as soon as it is seen; the phases in which it was."""
     killed: list[str] = []
     deadline = time.monotonic() + 180
     while len(killed) < len(phases) and len(space.history("chat")) == records and time.monotonic() < deadline:
         phase = space.lane("chat").get("phase", "")
         if phase in phases and phase not in killed:
-            install.delete_operator_pods(space.cluster)
+            operator.kill()
             killed.append(phase)
         time.sleep(0.1)
     return killed
 
 
-def test_without_an_operator_all_traffic_goes_to_the_stable_and_deletion_leaves_nothing(space: Space, service: Service) -> None:
+def test_without_an_operator_all_traffic_goes_to_the_stable_and_deletion_leaves_nothing(space: Space, service: Service, operator: install.Operator) -> None:
     space.apply(service(CHAT, rollout=manifests.rollout((50, "60s"), failSafeAfter="10s")))
     space.wait_ready()
     with traffic.Load(space.url, 5, prompts.short) as load:
         space.patch_lane("chat", scheduler={"maxNumSeqs": 16})
         space.wait_phase("chat", "Analyzing", seconds=90)
-        install.scale_operator(space.cluster, 0)
-        try:
-            time.sleep(16)  # failSafeAfter, and what the agents need to act
-            safe = time.time()
-            time.sleep(10)
-            assert {answer.track for answer in load.since(safe)} == {"stable"}
-        finally:
-            install.scale_operator(space.cluster, 1)
+        operator.scale(0)
+        time.sleep(16)  # failSafeAfter, and what the agents need to act
+        safe = time.time()
+        time.sleep(10)
+        assert {answer.track for answer in load.since(safe)} == {"stable"}
+        operator.scale(1)
         back = time.time()
         space.wait("the canary has traffic again", lambda _: any(answer.track == "canary" for answer in load.since(back)), 60)
-        install.scale_operator(space.cluster, 0)
+        operator.scale(0)
     assert [answer.line() for answer in load.failures] == []
-    try:
-        assert_deletes(space)
-    finally:
-        install.scale_operator(space.cluster, 1)
+    assert_deletes(space)
 
 
 def test_deleting_a_service_leaves_nothing_of_it(space: Space, service: Service) -> None:
@@ -94,11 +85,11 @@ def owned(space: Space) -> list[str]:
     return [f"{item['kind']}/{item['metadata']['name']}" for item in items]
 
 
-def test_an_operator_that_renders_differently_restarts_no_pod(space: Space, service: Service) -> None:
+def test_an_operator_that_renders_differently_restarts_no_pod(space: Space, service: Service, operator: install.Operator) -> None:
     space.apply(service(CHAT))
     space.wait_ready()
     before = space.restarts("chat")
-    with other_build.changed_renderer(space.cluster):
+    with other_build.changed_renderer(operator):
         generation = space.service()["metadata"]["generation"]
         space.patch_lane("chat", admission={"maxInFlight": 12})
         status = space.wait("the new operator has seen the service", lambda status: status["observedGeneration"] > generation, 60)
