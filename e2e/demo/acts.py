@@ -19,6 +19,7 @@ def apply_service(stage: Stage) -> None:
     stage.space.apply(vllm.service(stage.cluster))
     ready = lambda status: stage.space.condition("Ready", status).get("status") == "True"  # noqa: E731  a name for what is waited for
     stage.wait("both lanes and the router ready", ready, READY_SECONDS)
+    stage.space.wait_ready()   # its address too
     stage.view.say("\n" + stage.space.kubectl("get", "llmsvc"))
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
+import urllib.parse
 
 from e2e.cluster import Cluster, ClusterError
 
@@ -45,3 +47,12 @@ class Paths:
         self._forwards[target] = process, f"http://127.0.0.1:{found[1]}"
         return self._forwards[target][1]
 
+
+def connects(url: str) -> bool:
+    """Whether something accepts connections at a URL's host and port."""
+    parts = urllib.parse.urlsplit(url)
+    try:
+        socket.create_connection((parts.hostname, parts.port), timeout=2).close()
+    except OSError:
+        return False
+    return True

@@ -117,7 +117,9 @@ class Space:
             return None
 
     def wait_ready(self, seconds: float = 120) -> Status:
-        return self.wait("Ready", lambda status: self.condition("Ready", status).get("status") == "True", seconds)
+        """Ready, and its address leads there: kube-proxy writes a Service's rules a moment after its endpoints are ready."""
+        self.wait("Ready", lambda status: self.condition("Ready", status).get("status") == "True", seconds)
+        return self.wait(f"a connection to {self.url}", lambda _: reach.connects(self.url), 15)
 
     def wait_phase(self, lane: str, *phases: str, seconds: float = 60) -> Status:
         return self.wait(f"lane {lane} in {' or '.join(phases)}", lambda status: self.lane(lane, status).get("phase") in phases, seconds)
