@@ -43,3 +43,16 @@ def test_a_quiet_lane_gets_its_evidence_and_its_users_numbers_show_none_of_it(sp
     assert count(space, "envoy_fairlane_requests") <= len(users.answers) + 1, "the users' counter shows synthetic requests"
     for revision in (record["stable"], record["canary"]):
         assert count(space, "envoy_fairlane_tries", fairlane_synthetic="1", fairlane_revision=revision) >= 10, f"{revision}: both tracks alike"
+
+
+def test_a_bad_change_in_a_quiet_lane_is_rolled_back_for_what_synthetic_requests_saw(space: Space, service: Service) -> None:
+    space.apply(service(LANE, env={"STANDIN_STEP_SECONDS": "0.05"}, rollout=quiet("10", (30, "120s"))))
+    space.wait_ready()
+    usual = traffic.ask_all(space.url, [prompts.page(number) for number in range(30)], together=4)
+    assert [answer.line() for answer in usual if answer.failure] == []
+    with traffic.Load(space.url, QUIET, prompts.page, paced=True) as users:
+        space.patch_lane("chat", scheduler={"maxNumBatchedTokens": 16})
+        record = space.wait_ended("chat", "RolledBack", seconds=180)
+    assert [answer.line() for answer in users.failures] == []
+    assert record["syntheticRequests"] > 0
+    assert len([answer for answer in users.answers if answer.track == "canary"]) < 20, "users alone would have shown it"
