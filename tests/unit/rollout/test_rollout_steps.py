@@ -175,5 +175,25 @@ def test_a_young_step_excuses_only_what_its_youth_explains(reason: str, spent: f
     assert expected == made.status.reason
 
 
+@pytest.mark.parametrize(
+    ("before", "reason", "state", "told"),
+    [
+        ("Analyzing", "PrometheusUnreachable", "old", 1),
+        ("MetricsUnavailable", "PrometheusUnreachable", "old", 0),
+        ("Analyzing", "HistoryLost", "moved on", 1),
+        ("MetricsUnavailable", "HistoryLost", "moved on", 1),
+        ("MetricsUnavailable", "HistoryLost", "old", 0),
+    ],
+    ids=[
+        "a store that goes away", "one that stays away", "one that forgot", "one that comes back without its history", "what is not kept yet is told later",
+    ],
+)
+def test_that_numbers_are_left_out_is_told_once_each_time(before: str, reason: str, state: str, told: int) -> None:
+    seen = views.lane(HEARD | {"reason": before, "verdict": OUTCOME.UNAVAILABLE, "held_since": views.ago(20)})
+    said = judging.Verdict(OUTCOME.UNAVAILABLE, reason, "m", None, state)
+    made = phases.advance(dataclasses.replace(seen, evidence=judging.Unavailable(reason, "m"), judge=lambda _evidence, _trial: said))
+    assert [event.reason for event in made.events] == ["MetricsUnavailable"] * told
+
+
 def test_the_warm_up_is_judged_by_errors_alone() -> None:
     assert verdict.trial(views.lane({"phase": PHASE.WARMING})).latencies is False
