@@ -34,8 +34,8 @@ def _kill_in_each(operator: install.Operator, space: Space, phases: tuple[str, .
     """Kill the operator once in each phase, as soon as it is seen; the phases in which it was."""
     killed: list[str] = []
     deadline = time.monotonic() + 180
-    while len(killed) < len(phases) and len(space.history("chat")) == records and time.monotonic() < deadline:
-        phase = space.lane("chat").get("phase", "")
+    while len(killed) < len(phases) and len((status := space.status()).get("history", [])) == records and time.monotonic() < deadline:
+        phase = space.lane("chat", status).get("phase", "")
         if phase in phases and phase not in killed:
             operator.kill()
             killed.append(phase)
