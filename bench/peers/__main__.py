@@ -41,9 +41,10 @@ def measured(cluster: Cluster, chosen: Sequence[trials.Trial], kinds: Sequence[s
         try:
             space.kubectl("apply", "-f", "-", text=trials.faulty_text())
             for trial in chosen:
+                paced = play.paced(cluster, space, trial)
                 for kind in kinds:
-                    print(f"{trial.name}, {kind}: {trial.exposure}", flush=True)
-                    row = play.play(cluster, space, trial, kind)
+                    print(f"{trial.name}, {kind}: {paced.exposure}", flush=True)
+                    row = play.play(cluster, space, paced, kind)
                     play.keep_row(row)
                     rows.append(row)
                     print("  " + "; ".join(f"{judge}: {said['seconds']} s, {said['requests']} requests" for judge, said in row["judges"].items()), flush=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from e2e.cluster import Cluster
-from e2e.scenarios import traffic
+from e2e.scenarios import traffic, vllm
 from e2e.scenarios.space import Space, Status
 
 from . import measure, outcomes, recording, results, rules, trials
@@ -19,12 +19,15 @@ _LOADING = 900      # seconds a canary may take to load beside the others
 _BEFORE, _AFTER = 60, 20     # seconds of the recording around the rollout
 
 
+def paced(cluster: Cluster, space: Space, trial: trials.Trial) -> trials.Trial:
+    """The trial at the rates that this machine carries, for both of its kinds."""
+    _settle(cluster, space, trial, "change")
+    return trial.paced_to(vllm.pace(space.url))
+
+
 def play(cluster: Cluster, space: Space, trial: trials.Trial, kind: str) -> dict[str, Any]:
     """Run the trial (kind "change" or "a/a"); its row. The recording is written beside."""
-    base = trials.base(cluster.images["engine"], cluster.model_uri, cluster.python_env_mounts(), trial, kind)
-    space.apply(base)
-    space.wait_ready(seconds=600)
-    space.wait("the lane idle", lambda status: _idle(space.lane(trials.LANE, status)), 300)
+    base = _settle(cluster, space, trial, kind)
     step = trial.minutes * 60
     dummies = Dummies(cluster, f"{trials.NAMESPACE}-{trial.name}-{kind.replace('/', '')}", rules.interval(step))
     try:
@@ -45,6 +48,15 @@ def play(cluster: Cluster, space: Space, trial: trials.Trial, kind: str) -> dict
         return run.row(peers, rules.interval(step))
     finally:
         dummies.leave()
+
+
+def _settle(cluster: Cluster, space: Space, trial: trials.Trial, kind: str) -> trials.Manifest:
+    """The service as it is between two trials, serving; what was applied."""
+    base = trials.base(cluster.images["engine"], cluster.model_uri, vllm.flags(cluster), cluster.python_env_mounts(), trial, kind)
+    space.apply(base)
+    space.wait_ready(seconds=600)
+    space.wait("the lane idle", lambda status: _idle(space.lane(trials.LANE, status)), 300)
+    return base
 
 
 class _Run:

@@ -34,20 +34,24 @@ class Trial:
     change: Change
     weight: int = 10                       # percent
     minutes: int = 5                       # of the step
-    rate: float = 1.15                     # chats a second; two cores carry no more of these beside a canary
+    rate: float = vllm.CHATS               # chats a second, where the machine carries them
     chat: Callable[[int], traffic.Prompt] = vllm.question
     paced: bool = True                     # at even intervals; else a Poisson stream
     strays: float = 0.0                    # long prompts a second in the same lane
     together: int = 32
 
+    def paced_to(self, share: float) -> Trial:
+        """The same at a share of its rates."""
+        return dataclasses.replace(self, rate=self.rate * share, strays=self.strays * share)
+
     @property
     def exposure(self) -> str:
         """What it shares with its A/A trial."""
-        strays = f", {self.strays:g} long prompts a second" if self.strays else ""
-        return f"{self.weight} % for {self.minutes} min, {self.rate:g} chats a second{strays}"
+        strays = f", {self.strays:.2g} long prompts a second" if self.strays else ""
+        return f"{self.weight} % for {self.minutes} min, {self.rate:.2g} chats a second{strays}"
 
 
-def base(image: str, model_uri: str, pod: Mapping[str, Any], trial: Trial, kind: str) -> Manifest:
+def base(image: str, model_uri: str, flags: Mapping[str, Any], pod: Mapping[str, Any], trial: Trial, kind: str) -> Manifest:
     """The service as it is between two trials, with the steps of the next one, which is of this kind: change or a/a."""
     lane = manifests.lane(LANE, scheduler=dict(_SCHEDULER), flags=dict(_FLAGS), timeouts={"idle": "60s"})
     step = (trial.weight, f"{trial.minutes}m")
@@ -57,7 +61,7 @@ def base(image: str, model_uri: str, pod: Mapping[str, Any], trial: Trial, kind:
         onInsufficient="Hold" if kind == "change" else "Advance",
     ))
     manifest["spec"]["model"]["uri"] = model_uri
-    manifest["spec"]["engine"] |= {"flags": dict(vllm.FLAGS), "pod": _with_faulty(pod)}
+    manifest["spec"]["engine"] |= {"flags": dict(flags), "pod": _with_faulty(pod)}
     return manifest
 
 

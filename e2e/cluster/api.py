@@ -57,6 +57,10 @@ class Cluster:
     def helm(self, *args: str, timeout: float = 120) -> str:
         return call(gobuild.HELM.program("helm"), self.kubeconfig, args, None, timeout)
 
+    def engine_flags(self) -> dict[str, Any]:
+        """The flags of vLLM that fit this cluster's nodes."""
+        return vllm_env.flags()
+
     def python_env_mounts(self) -> dict[str, Any]:
         """The `engine.pod` fragment that gives container `engine` vLLM and the model, read-only, from this machine."""
         return vllm_env.mounts()

@@ -49,6 +49,10 @@ class UserCluster(Cluster):
         """The engine image there has its own vLLM."""
         return {}
 
+    def engine_flags(self) -> dict[str, Any]:
+        """What its nodes are is not known here."""
+        return {"kv-cache-memory-bytes": "256M"}
+
     def stop_apiserver(self) -> None:
         raise ClusterError("the API server of a cluster of your own is not stopped; this scenario needs the local cluster")
 

@@ -53,6 +53,14 @@ def mounts() -> dict[str, Any]:
     }}
 
 
+def flags(cpuinfo: str | None = None) -> dict[str, Any]:
+    """The flags by which vLLM runs best on this machine's CPU: bfloat16, the model's own type, takes three times as long as float32 where it is emulated."""
+    known = (Path("/proc/cpuinfo").read_text() if cpuinfo is None else cpuinfo).split()
+    if "avx512_bf16" in known or "amx_bf16" in known:
+        return {"dtype": "bfloat16", "kv-cache-memory-bytes": "256M"}
+    return {"dtype": "float32", "kv-cache-memory-bytes": "512M"}   # as many tokens, of twice the size
+
+
 def _install(work: Path) -> None:
     log = paths.logs() / "vllm-env.log"
     # relocatable: it is renamed when complete and mounted elsewhere in pods

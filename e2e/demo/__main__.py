@@ -21,7 +21,7 @@ from .watch import Watch
 
 BUILD = Path("build/demo")
 NAMESPACE = "fairlane-demo"
-CHATS, DOCUMENTS = 1.15, 0.01   # a second; two cores carry no more beside a canary that loads
+DOCUMENTS = 0.01   # a second
 
 
 def main() -> int:
@@ -71,9 +71,11 @@ def _acts(stage: Stage) -> None:
 @contextlib.contextmanager
 def _users(stage: Stage) -> Iterator[None]:
     """Chats and documents all the while."""
-    stage.act(f"Users: {CHATS} chats and {DOCUMENTS} documents a second")
+    with stage.view.busy("how many chats this machine carries"):
+        rate = vllm.CHATS * vllm.pace(stage.space.url)
+    stage.act(f"Users: {rate:.2g} chats and {DOCUMENTS} documents a second")
     lengths = random.Random(11)
-    chats = traffic.Load(stage.space.url, CHATS, vllm.question, paced=True, together=32, seed=1)
+    chats = traffic.Load(stage.space.url, rate, vllm.question, paced=True, together=32, seed=1)
     documents = traffic.Load(stage.space.url, DOCUMENTS, lambda number: _document(number, lengths), together=4, seed=2)
     stage.loads = (chats, documents)
     with chats, documents, Watch(stage.space, stage.run, stage.loads) as stage.watch:

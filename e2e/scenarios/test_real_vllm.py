@@ -21,7 +21,7 @@ def test_two_lanes_of_vllm_answer_in_sentences_and_a_bad_change_is_rolled_back_b
     assert len(answer.text.split()) >= 5
     document = traffic.ask_once(url, prompts.document(4000))
     assert (document.lane, document.failure) == ("documents", "")
-    with traffic.Load(url, 1.15, vllm.question, paced=True, together=32) as load:
+    with traffic.Load(url, vllm.CHATS * vllm.pace(url), vllm.question, paced=True, together=32) as load:
         space.fairlane("trial", "chat")
         twin = space.wait_ended("chat", "Tried", seconds=480)
         space.patch_lane("chat", scheduler={"maxNumBatchedTokens": 16, "maxNumSeqs": 8})

@@ -1,16 +1,17 @@
 """A service of two lanes on real vLLM with SmolLM2, sized for two cores."""
 from __future__ import annotations
 
+import statistics
+from collections.abc import Sequence
 from typing import Any
 
 from e2e.cluster import Cluster
 from e2e.scenarios import manifests, traffic
 
-# On a CPU: no compilation, a small cache; without limits, because those throttle loading
+# On a CPU: no compilation, a small cache; without limits, because those throttle loading.
 # One process less and no spinning between two; two threads, so that a prompt of 100 tokens takes a third of a second and not half of one, which sleep where
 # they wait: three engines that spin on two cores take ten times as long (measured)
 ENVIRONMENT = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
-FLAGS = {"enforce-eager": True, "kv-cache-memory-bytes": "256M"}
 # So small a model answers the bare question otherwise on a CPU with AMX than on one without, and not in a sentence; this one in both (and in float32)
 FRANCE = "What is the capital of France? Answer in one sentence."
 DEMO_STEPS = ((10, "7m"), (50, "30s"))
@@ -19,6 +20,27 @@ QUESTIONS = (
     "What does a postman do all day long?", "Tell me one thing about the moon.", "Which month comes after June?", "Why do cats sleep so much?",
 )
 _CONTEXT = "You answer questions of users of a small library in one short sentence. Be kind, be brief, and do not repeat the question. " * 3
+
+
+CHATS = 1.15            # a second, where a chat takes a third of one: more of them two cores do not carry beside a canary that loads
+_BUSY = 0.38            # the share of the time that an engine may work on chats
+
+
+def flags(cluster: Cluster) -> dict[str, Any]:
+    """No compilation, which the image has no compiler for, and what fits the cluster's nodes."""
+    return {"enforce-eager": True, **cluster.engine_flags()}
+
+
+def pace(url: str) -> float:
+    """The share of the usual rates that the machine carries: chats are asked one after the other, and timed."""
+    answers = [traffic.ask_once(url, question(number)) for number in range(8)]
+    assert [answer.line() for answer in answers if answer.failure] == []
+    return share([answer.duration for answer in answers])
+
+
+def share(seconds: Sequence[float]) -> float:
+    """The share of the usual rates at which chats that take so long alone keep an engine busy no longer than they may; at most 1."""
+    return min(1.0, _BUSY / statistics.median(seconds) / CHATS)
 
 
 def service(cluster: Cluster, *steps: tuple[int, str]) -> dict[str, Any]:
@@ -39,7 +61,7 @@ def service(cluster: Cluster, *steps: tuple[int, str]) -> dict[str, Any]:
         ),
     )
     manifest["spec"]["model"]["uri"] = cluster.model_uri
-    manifest["spec"]["engine"] |= {"flags": FLAGS, "pod": _pod(cluster)}
+    manifest["spec"]["engine"] |= {"flags": flags(cluster), "pod": _pod(cluster)}
     return manifest
 
 

@@ -1,6 +1,7 @@
 """What the peers are asked to do, and how their objects are read."""
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -80,7 +81,12 @@ def test_what_flagger_did(status: dict[str, Any], events: list[dict[str, Any]], 
 
 def manifest(trial: trials.Trial) -> trials.Manifest:
     pod = {"spec": {"volumes": [], "containers": [{"name": "engine", "env": [], "volumeMounts": []}]}}
-    return trials.base("engine:1", "file:///model", pod, trial, "change")
+    return trials.base("engine:1", "file:///model", {"dtype": "float32"}, pod, trial, "change")
+
+
+def test_a_slower_machine_gets_the_same_trial_with_fewer_requests() -> None:
+    trial = dataclasses.replace(trials.TRIALS[-1], rate=0.8, strays=0.04)
+    assert trial.paced_to(0.5) == dataclasses.replace(trial, rate=0.4, strays=0.02)
 
 
 @pytest.mark.parametrize("trial", trials.TRIALS, ids=lambda trial: trial.name)
