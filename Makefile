@@ -5,11 +5,13 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 UV_VERSION := 0.13.9
-UV_HOME := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/fairlane/uv/$(UV_VERSION)
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/fairlane
+UV_HOME := $(CACHE)/uv/$(UV_VERSION)
 UV := $(UV_HOME)/bin/uv
 PYTHON := .venv/bin/python
 export PYTHONUNBUFFERED := 1
 export UV_PYTHON_DOWNLOADS := never
+export MYPY_CACHE_DIR := $(CACHE)/mypy
 
 # However it ends, no cluster of its own stays behind; it tidies itself on Ctrl-C, this is for the case that it was killed.
 WITH_CLUSTER := trap '$(PYTHON) -m e2e.cluster down --abandoned' EXIT;
@@ -36,8 +38,7 @@ $(UV):
 check: setup  ## lint, types, layers, generated files in step
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
-	@.venv/bin/mypy -p e2e
-	@.venv/bin/mypy -p bench
+	@.venv/bin/mypy -p e2e -p bench
 	@PYTHONPATH=operator .venv/bin/lint-imports
 	@PYTHONPATH=operator $(PYTHON) -m fairlane.api.crd --check
 	@PYTHONPATH=operator $(PYTHON) -m fairlane.api.docs --check

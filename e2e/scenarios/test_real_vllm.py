@@ -12,7 +12,9 @@ pytestmark = [pytest.mark.disruptive, pytest.mark.vllm]
 
 def test_two_lanes_of_vllm_answer_in_sentences_and_a_bad_change_is_rolled_back_but_not_its_twin(cluster: Cluster, space: Space) -> None:
     """The twin is the unchanged revision on trial: the same weight, time and load, and no harm."""
-    space.apply(vllm.service(cluster, (50, "90s")))
+    manifest = vllm.service(cluster, (50, "90s"))
+    manifest["spec"]["rollout"]["analysis"]["minRequests"] = 30   # the step goes on until then, on a slow machine too
+    space.apply(manifest)
     space.wait_ready(seconds=360)
     url = space.url
     answer = traffic.ask_once(url, traffic.Prompt("chat", traffic.chat(vllm.FRANCE, tokens=24)))
