@@ -52,7 +52,7 @@ unit: setup  ## the tests that need nothing and take seconds
 
 test: setup check  ## everything: unit, contract, shell, then the scenarios on a real cluster
 	@$(PYTHON) -m e2e.cluster build
-	@$(PYTHON) -m pytest -q -n 2 tests --durations=25
+	@$(PYTHON) -m pytest -q -n 2 --dist worksteal tests --durations=25
 	@$(WITH_CLUSTER) $(PYTHON) -m e2e.scenarios
 
 demo: setup  ## two lanes of real vLLM, a good change promoted, a bad one rolled back
