@@ -1,4 +1,7 @@
-"""`python -m e2e.scenarios`: all scenarios on one cluster, first those that leave each other alone, at the same time, then the others, one by one."""
+"""`python -m e2e.scenarios`: all scenarios on one cluster, first those that leave each other alone, at the same time, then the others.
+
+Of these the outages, one by one, run beside real vLLM: they wait while it computes, and it needs the API server only before and after it loads.
+"""
 from __future__ import annotations
 
 import os
@@ -19,7 +22,7 @@ def main(arguments: list[str]) -> int:
         environment = os.environ | {"FAIRLANE_CLUSTER_KEEP": "1", "FAIRLANE_E2E_INSTALLED": "1", "KUBECONFIG": str(cluster.kubeconfig)}
         possible = "" if cluster.pod_reachable else " and not own_cluster"
         together = _pytest(["-m", f"not disruptive{possible}", "-n", _WORKERS, "--dist", "worksteal", *arguments], environment)
-        alone = _pytest(["-m", f"disruptive{possible}", "-p", "no:xdist", *arguments], environment)
+        alone = _pytest(["-m", f"disruptive{possible}", "-n", "2", "--dist", "loadgroup", *arguments], environment)
         if not cluster.pod_reachable:
             install.remove(cluster)
     print(f"scenarios: {time.monotonic() - started:.0f} s")

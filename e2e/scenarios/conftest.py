@@ -16,9 +16,9 @@ Service = Callable[..., dict[str, Any]]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "disruptive: takes away what other scenarios need (the API server, both cores); runs alone")
+    config.addinivalue_line("markers", "disruptive: takes away what other scenarios need (the API server, both cores); runs after them")
     config.addinivalue_line("markers", "own_cluster: stops parts of the cluster itself, which is done to none of the user's")
-    config.addinivalue_line("markers", "vllm: real vLLM, which takes both cores while it loads; runs alone")
+    config.addinivalue_line("markers", "vllm: real vLLM, which takes both cores while it loads")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -7,7 +7,7 @@ import pytest
 
 from e2e.scenarios import manifests, prompts, traffic
 from e2e.scenarios.conftest import Service
-from e2e.scenarios.space import Space
+from e2e.scenarios.space import Space, Status
 
 CHAT = manifests.lane("chat")
 LIMITED = manifests.pod({}, resources={"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "300Mi"}})
@@ -16,7 +16,6 @@ LIMITED = manifests.pod({}, resources={"requests": {"cpu": "10m", "memory": "64M
 @pytest.mark.parametrize(
     ("start", "change", "words"),
     [
-        pytest.param({}, {"lanes": [CHAT | {"scheduler": {"maxModelLen": 100000}}]}, "User-specified max_model_len (100000)", id="a length beyond the model"),
         # 0.16 knew --swap-space, the engine in the image is 0.32: what Fairlane cannot know, argparse says
         pytest.param({"engine": {"version": "0.16.0"}}, {"lanes": [CHAT | {"flags": {"swap-space": 4}}]}, "swap-space", id="a flag unknown to the engine"),
         pytest.param({"engine": {"pod": LIMITED}}, {"lanes": [CHAT | {"flags": {"kv-cache-memory-bytes": "1G"}}]}, "OOMKilled", id="out of memory"),
@@ -33,9 +32,7 @@ def test_rolled_back_without_one_user_request(space: Space, service: Service, st
         space.patch(change)
         record = space.wait_ended("chat", "RolledBack", seconds=150)
         space.wait_phase("chat", "Idle")
-    assert [answer.line() for answer in load.failures] == []
-    assert {answer.track for answer in load.answers} == {"stable"}
-    assert record.get("canaryRequests", 0) == 0
+    assert_untouched(load, record)
     assert words in record["reason"] + record["message"], record
     space.wait("only the stable's pod is left", lambda _: len(space.engine_pods("chat")) == 1, 60)
 
@@ -67,13 +64,23 @@ def test_a_canary_without_room_waits_with_the_schedulers_words(space: Space, ser
     assert space.lane("chat").get("rejected", []) == []
 
 
-def test_a_rejected_change_is_not_tried_again_until_retry(space: Space, service: Service) -> None:
+def test_a_length_beyond_the_model_is_rolled_back_and_not_tried_again_until_retry(space: Space, service: Service) -> None:
     space.apply(service(CHAT))
     space.wait_ready()
-    space.patch_lane("chat", scheduler={"maxModelLen": 100000})
-    space.wait_ended("chat", "RolledBack")
-    space.patch_lane("chat", replicas=2)
-    space.wait("two ready replicas", lambda status: space.lane("chat", status).get("readyReplicas") == 2, 60)
-    assert len(space.history("chat")) == 1
-    space.fairlane("retry", "--lane", "chat")
-    space.wait_ended("chat", "RolledBack", after=1)
+    with traffic.Load(space.url, 3, prompts.short) as load:
+        space.patch_lane("chat", scheduler={"maxModelLen": 100000})
+        record = space.wait_ended("chat", "RolledBack")
+        space.patch_lane("chat", replicas=2)
+        space.wait("two ready replicas", lambda status: space.lane("chat", status).get("readyReplicas") == 2, 60)
+        assert len(space.history("chat")) == 1
+        space.fairlane("retry", "--lane", "chat")
+        space.wait_ended("chat", "RolledBack", after=1)
+    assert_untouched(load, record)
+    assert "User-specified max_model_len (100000)" in record["message"]
+
+
+def assert_untouched(load: traffic.Load, record: Status) -> None:
+    """No user's request failed, and none reached the canary."""
+    assert [answer.line() for answer in load.failures] == []
+    assert {answer.track for answer in load.answers} == {"stable"}
+    assert record.get("canaryRequests", 0) == 0

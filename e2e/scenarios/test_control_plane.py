@@ -17,6 +17,7 @@ OUTAGE = float(os.environ.get("FAIRLANE_E2E_OUTAGE", "120"))  # seconds without 
 
 
 @pytest.mark.disruptive
+@pytest.mark.xdist_group("outages")
 def test_api_server_stopped_for_30_s_during_a_canary(space: Space, service: Service) -> None:
     space.apply(service(CHAT, router={"replicas": 2, "defaultLane": "chat"}, rollout=manifests.rollout((50, "40s"), failSafeAfter="90s")))
     space.wait_ready()

@@ -1,4 +1,4 @@
-"""The operator dies, is away, or is another one."""
+"""The operator dies, is away, or is another one. Each is in one namespace and has no right elsewhere."""
 from __future__ import annotations
 
 import json
@@ -11,8 +11,9 @@ from e2e.scenarios.space import Space
 CHAT = manifests.lane("chat", scheduler={"maxNumSeqs": 8, "maxNumBatchedTokens": 2048})
 
 
-def test_operator_deleted_in_each_phase_changes_no_end(space: Space, service: Service, operator: install.Operator) -> None:
+def test_a_namespaced_operator_deleted_in_each_phase_changes_no_end(space: Space, service: Service, operator: install.Operator) -> None:
     long = {"rollout": manifests.rollout((20, "45s"), warmup={"requests": 1000, "duration": "10s"}, failSafeAfter="60s")}
+    assert_no_cluster_rights(operator)
     space.apply(service(CHAT | {"replicas": 2}, env={"STANDIN_STEP_SECONDS": "0.05", "STANDIN_LOAD_SECONDS": "5"}, **long))
     space.wait_ready()
     with traffic.Load(space.url, 8, prompts.page) as load:
@@ -28,6 +29,11 @@ def test_operator_deleted_in_each_phase_changes_no_end(space: Space, service: Se
         space.wait_phase("chat", "Idle")
     assert [answer.line() for answer in load.failures] == []
     assert len(space.history("chat")) == 2
+
+
+def assert_no_cluster_rights(operator: install.Operator) -> None:
+    bound = json.loads(operator.cluster.kubectl("get", "clusterrolebindings", "-o", "json"))["items"]
+    assert operator.namespace not in [subject.get("namespace") for binding in bound for subject in binding.get("subjects") or []]
 
 
 def _kill_in_each(operator: install.Operator, space: Space, phases: tuple[str, ...], records: int) -> list[str]:

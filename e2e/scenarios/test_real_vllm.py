@@ -7,7 +7,7 @@ from e2e.cluster import Cluster
 from e2e.scenarios import prompts, traffic, vllm
 from e2e.scenarios.space import Space
 
-pytestmark = [pytest.mark.disruptive, pytest.mark.vllm]
+pytestmark = [pytest.mark.disruptive, pytest.mark.vllm, pytest.mark.xdist_group("vllm")]
 
 
 def test_two_lanes_of_vllm_answer_in_sentences_and_a_bad_change_is_rolled_back_but_not_its_twin(cluster: Cluster, space: Space) -> None:
