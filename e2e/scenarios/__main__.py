@@ -12,7 +12,7 @@ import time
 from e2e.cluster import Cluster
 from e2e.scenarios import install
 
-_WORKERS = os.environ.get("FAIRLANE_E2E_WORKERS", "3")
+_WORKERS = os.environ.get("FAIRLANE_E2E_WORKERS", "4")
 
 
 def main(arguments: list[str]) -> int:
