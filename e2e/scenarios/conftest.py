@@ -17,8 +17,17 @@ Service = Callable[..., dict[str, Any]]
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "disruptive: takes away what other scenarios need (the API server, both cores); runs after them")
+    config.addinivalue_line("markers", "long: takes minutes; begins first")
     config.addinivalue_line("markers", "own_cluster: stops parts of the cluster itself, which is done to none of the user's")
     config.addinivalue_line("markers", "vllm: real vLLM, which takes both cores while it loads")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long ones first, one to each process, so that none is left alone at the end. Each gets an equal run of the list, the last ones one more."""
+    ordered = sorted(items, key=lambda item: item.get_closest_marker("long") is None)
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = [item for first in reversed(range(processes)) for item in ordered[first::processes]]
 
 
 @pytest.hookimpl(wrapper=True)

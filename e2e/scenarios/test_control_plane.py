@@ -37,6 +37,7 @@ def test_api_server_stopped_for_30_s_during_a_canary(space: Space, service: Serv
     assert {answer.track for answer in during} == {"stable", "canary"}
 
 
+@pytest.mark.long
 def test_prometheus_stopped_during_a_canary_holds_every_decision(space: Space, service: Service) -> None:
     with space.cluster.own_prometheus(space.namespace) as store:
         space.apply(service(CHAT, rollout=manifests.rollout((50, "20s")), metrics={"prometheus": {"url": store.in_cluster}}))

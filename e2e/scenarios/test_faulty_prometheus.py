@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from e2e.engine.faulty_prometheus import Fault
 from e2e.scenarios import faulty, manifests, prompts, traffic
 from e2e.scenarios.conftest import Service
@@ -21,6 +23,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.long
 def test_no_fault_of_prometheus_decides_a_canary(space: Space, service: Service) -> None:
     store = faulty.FaultyPrometheus(space)
     space.apply(service(CHAT, rollout=manifests.rollout((50, "20s")), metrics={"prometheus": {"url": store.in_cluster}}))

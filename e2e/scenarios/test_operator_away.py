@@ -4,6 +4,8 @@ from __future__ import annotations
 import json
 import time
 
+import pytest
+
 from e2e.scenarios import install, manifests, other_build, prompts, traffic
 from e2e.scenarios.conftest import Service
 from e2e.scenarios.space import Space
@@ -11,6 +13,7 @@ from e2e.scenarios.space import Space
 CHAT = manifests.lane("chat", scheduler={"maxNumSeqs": 8, "maxNumBatchedTokens": 2048})
 
 
+@pytest.mark.long
 def test_a_namespaced_operator_deleted_in_each_phase_changes_no_end(space: Space, service: Service, operator: install.Operator) -> None:
     long = {"rollout": manifests.rollout((20, "45s"), warmup={"requests": 1000, "duration": "10s"}, failSafeAfter="60s")}
     assert_no_cluster_rights(operator)
@@ -49,6 +52,7 @@ def _kill_in_each(operator: install.Operator, space: Space, phases: tuple[str, .
     return killed
 
 
+@pytest.mark.long
 def test_without_an_operator_all_traffic_goes_to_the_stable_and_deletion_leaves_nothing(space: Space, service: Service, operator: install.Operator) -> None:
     space.apply(service(CHAT, rollout=manifests.rollout((50, "60s"), failSafeAfter="10s")))
     space.wait_ready()

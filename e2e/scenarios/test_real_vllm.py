@@ -12,8 +12,9 @@ pytestmark = [pytest.mark.disruptive, pytest.mark.vllm, pytest.mark.xdist_group(
 
 def test_two_lanes_of_vllm_answer_in_sentences_and_a_bad_change_is_rolled_back_but_not_its_twin(cluster: Cluster, space: Space) -> None:
     """The twin is the unchanged revision on trial: the same weight, time and load, and no harm."""
-    manifest = vllm.service(cluster, (50, "90s"))
-    manifest["spec"]["rollout"]["analysis"]["minRequests"] = 30   # the step goes on until then, on a slow machine too
+    manifest = vllm.service(cluster, (50, "75s"))
+    manifest["spec"]["rollout"]["analysis"]["minRequests"] = 25   # the step goes on until then, on a slow machine too
+    manifest["spec"]["rollout"]["warmup"]["duration"] = "10s"
     space.apply(manifest)
     space.wait_ready(seconds=360)
     url = space.url
@@ -21,7 +22,7 @@ def test_two_lanes_of_vllm_answer_in_sentences_and_a_bad_change_is_rolled_back_b
     assert (answer.lane, answer.failure) == ("chat", "")
     assert "Paris" in answer.text
     assert len(answer.text.split()) >= 5
-    document = traffic.ask_once(url, prompts.document(4000))
+    document = traffic.ask_once(url, prompts.document(2000))
     assert (document.lane, document.failure) == ("documents", "")
     with traffic.Load(url, vllm.CHATS * vllm.pace(url), vllm.question, paced=True, together=32) as load:
         space.fairlane("trial", "chat")
