@@ -2,8 +2,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from e2e.scenarios import install
 
@@ -25,9 +23,8 @@ template.template = changed
 _NAME = "changed-renderer"
 
 
-@contextmanager
-def changed_renderer(operator: install.Operator) -> Iterator[None]:
-    """For the time of the block."""
+def changed_renderer(operator: install.Operator) -> None:
+    """Make a scenario's own operator one that renders differently."""
     cluster, namespace, deployment = operator.cluster, operator.namespace, operator.deployment
     manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": _NAME}, "data": {"sitecustomize.py": _PATCH}}
     cluster.kubectl("apply", "--namespace", namespace, "-f", "-", input=json.dumps(manifest))
@@ -39,4 +36,3 @@ def changed_renderer(operator: install.Operator) -> Iterator[None]:
     patch = {"spec": {"template": {"spec": {"containers": [container], "volumes": [{"name": _NAME, "configMap": {"name": _NAME}}]}}}}
     cluster.kubectl("patch", "deployment", deployment, "--namespace", namespace, "-p", json.dumps(patch))
     operator.wait()
-    yield

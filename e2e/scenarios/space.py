@@ -18,7 +18,6 @@ from e2e.cluster import Cluster, ClusterError
 from e2e.scenarios import reach
 
 Status = Mapping[str, Any]
-KIND = ("fairlane.dev", "v1alpha1", "llmservices")
 
 
 class Space:
@@ -65,7 +64,8 @@ class Space:
     def service(self) -> dict[str, Any]:
         """Read over one connection that stays: a new kubectl for every look of every wait takes a quarter of two cores. ClusterError where it fails."""
         try:
-            return dict(self._objects.get_namespaced_custom_object(*KIND[:2], self.namespace, KIND[2], self.name, _request_timeout=(5, 20)))
+            which = ("fairlane.dev", "v1alpha1", self.namespace, "llmservices", self.name)
+            return dict(self._objects.get_namespaced_custom_object(*which, _request_timeout=(5, 20)))
         except (client.ApiException, urllib3.exceptions.HTTPError, OSError) as error:
             raise ClusterError(f"{self.namespace}: reading {self.name}: {error}") from error
 
@@ -132,7 +132,8 @@ class Space:
     def wait_ready(self, seconds: float = 120) -> Status:
         """Ready, and its address leads there: kube-proxy writes a Service's rules a moment after its endpoints are ready."""
         self.wait("Ready", lambda status: self.condition("Ready", status).get("status") == "True", seconds)
-        return self.wait(f"a connection to {self.url}", lambda _: reach.connects(self.url), 15)
+        url = self.url
+        return self.wait(f"a connection to {url}", lambda _: reach.connects(url), 15)
 
     def wait_phase(self, lane: str, *phases: str, seconds: float = 60) -> Status:
         return self.wait(f"lane {lane} in {' or '.join(phases)}", lambda status: self.lane(lane, status).get("phase") in phases, seconds)

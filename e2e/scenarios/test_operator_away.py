@@ -99,17 +99,17 @@ def test_an_operator_that_renders_differently_restarts_no_pod(space: Space, serv
     space.apply(service(CHAT))
     space.wait_ready()
     before = space.restarts("chat")
-    with other_build.changed_renderer(operator):
-        generation = space.service()["metadata"]["generation"]
-        space.patch_lane("chat", admission={"maxInFlight": 12})
-        status = space.wait("the new operator has seen the service", lambda status: status["observedGeneration"] > generation, 60)
-        space.patch_lane("chat", replicas=2)
-        space.wait("its second pod is ready", lambda status: space.lane("chat", status).get("readyReplicas") == 2, 60)
-        space.wait_ready()
-        assert space.lane("chat", status)["phase"] == "Idle"
-        assert before.items() <= space.restarts("chat").items()
-        other = Space(space.cluster, space.namespace, "other")
-        other.apply(service(CHAT, name="other"))
-        other.wait_ready()
-        annotations = [pod["metadata"]["annotations"].get("example.com/renderer") for pod in other.engine_pods("chat")]
-        assert annotations == ["changed"], "the operator of the test build renders as the other one does"
+    other_build.changed_renderer(operator)
+    generation = space.service()["metadata"]["generation"]
+    space.patch_lane("chat", admission={"maxInFlight": 12})
+    status = space.wait("the new operator has seen the service", lambda status: status["observedGeneration"] > generation, 60)
+    space.patch_lane("chat", replicas=2)
+    space.wait("its second pod is ready", lambda status: space.lane("chat", status).get("readyReplicas") == 2, 60)
+    space.wait_ready()
+    assert space.lane("chat", status)["phase"] == "Idle"
+    assert before.items() <= space.restarts("chat").items()
+    other = Space(space.cluster, space.namespace, "other")
+    other.apply(service(CHAT, name="other"))
+    other.wait_ready()
+    annotations = [pod["metadata"]["annotations"].get("example.com/renderer") for pod in other.engine_pods("chat")]
+    assert annotations == ["changed"], "the operator of the test build renders as the other one does"

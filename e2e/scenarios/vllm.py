@@ -33,7 +33,7 @@ def flags(cluster: Cluster) -> dict[str, Any]:
 
 def pace(url: str) -> float:
     """The share of the usual rates that the machine carries: chats are asked one after the other, and timed."""
-    answers = [traffic.ask_once(url, question(number)) for number in range(8)]
+    answers = traffic.ask_all(url, [question(number) for number in range(8)], together=1)
     assert [answer.line() for answer in answers if answer.failure] == []
     return share([answer.duration for answer in answers])
 

@@ -66,7 +66,7 @@ def assemble(
     if missing := _unscraped(tick):
         return types.Unavailable("NoSeries", missing)
     if window.cursor and (lost := _lost(tick, window.cursor)):
-        return types.Unavailable("HistoryLost", lost, tick.cursor())
+        return types.Unavailable(types.HISTORY_LOST, lost, tick.cursor())
     old = window.cursor
     newborn = frozenset(pod for pod, born in tick.created.items() if old and old.began and born > old.began)
     engine, tries = (increments.since(old, results, source, newborn) for source in ("engine", "router"))

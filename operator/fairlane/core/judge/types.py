@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from ...api import spec as specs
 from ...api import status
 
+HISTORY_LOST = "HistoryLost"    # Unavailable: what was counted since the last tick is not known any more, and left out
+
 
 @dataclasses.dataclass(frozen=True)
 class Histogram:

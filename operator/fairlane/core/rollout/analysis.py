@@ -10,7 +10,6 @@ from ..judge import types as judging
 from . import baseline, capacity, loading, promoting, reasons, record, rollback, trying, verdict, view
 
 SCRAPED_WITHIN = 30.0   # seconds: two scrapes at Prometheus' usual interval of 15 s
-_LOST = "HistoryLost"          # what was counted since the last tick is left out
 _NOT_YET = frozenset({"NoSeries", verdict.NOT_MEASURED})   # what a store that works says of a step that has just begun
 
 
@@ -128,7 +127,7 @@ def _hold(lane: view.View, status: statuses.LaneStatus, said: judging.Verdict | 
     kind = reasons.EVENT_METRICS if reason == reasons.METRICS_UNAVAILABLE else reasons.EVENT_HOLDING
     after = record.told(lane, status, said, reason, message)
     # a metrics store that comes back without its history was away before, which has been told; that counts are left out has not
-    lost = said is not None and said.reason == _LOST and after.judge_state != status.judge_state
+    lost = said is not None and said.reason == judging.HISTORY_LOST and after.judge_state != status.judge_state
     silent = reason in (status.reason, reasons.PAUSED, reasons.STABLE_DOWN, reasons.ANALYZING) and not lost
     event = () if silent else (view.warning(kind, f"{lane.spec.name}: {message}"),)
     return view.Move(after, event)
