@@ -11,6 +11,8 @@ import typer
 
 from ..core import errors
 from . import cluster, failures, ordering, output, page, telling, trying, views, why
+from .plan import command as planning
+from .plan import reading, shown
 from .probe import command as probing
 
 app = typer.Typer(
@@ -51,6 +53,29 @@ def friendly(function: Callable[P, R]) -> Callable[P, R]:
         raise typer.Exit(code)
 
     return wrapped
+
+
+@app.command()
+@friendly
+def plan(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="YAML or JSON with one or more LLMServices; - is standard input.")],
+    server: Annotated[bool, typer.Option("--server", help="Compare with the services of the same name that the cluster runs. Reads only.")] = False,
+    namespace: Namespace = None,
+    form: Form = output.Format.TABLE,
+    detailed: Annotated[bool, typer.Option("--detailed-exitcode", help="Exit with 2 where something would change.")] = False,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Say what a file would do before it is applied: flags and who set each, what needs a canary, GPUs, refusals. Exit codes: 0 clean, 1 would be refused."""
+    where = cluster.connect(kubeconfig, context) if server else None
+    previews = [planning.previewed(document, where, namespace) for document in reading.documents(file)]
+    if form is output.Format.TABLE:
+        console = output.console()
+        for each in previews:
+            shown.show(each, console)
+    else:
+        output.machine([planning.machine(each) for each in previews], form)
+    raise typer.Exit(planning.code(previews, detailed))
 
 
 @app.command()

@@ -4,11 +4,12 @@ import dataclasses
 import datetime
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import pydantic
 
+from ..api import sentences
 from ..api import spec as specs
 from ..api import status as statuses
 from ..core import errors, names, observed
@@ -73,17 +74,9 @@ def _spec(value: object) -> tuple[specs.LLMServiceSpec | None, str]:
         return specs.LLMServiceSpec.model_validate(value), ""
     except pydantic.ValidationError as error:
         listed = error.errors(include_url=False)
-        texts = [_sentence("spec", problem) for problem in listed[:_LISTED_ERRORS]]
+        texts = [sentences.problem("spec", problem) for problem in listed[:_LISTED_ERRORS]]
         more = [f"and {len(listed) - _LISTED_ERRORS} more"] if len(listed) > _LISTED_ERRORS else []
         return None, "; ".join(texts + more)
-
-
-def _sentence(root: str, problem: Mapping[str, Any]) -> str:
-    """Return one problem of a validation: the field, its value, what is wrong."""
-    path = root + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem["loc"])
-    if problem["type"] == "missing":
-        return f"{path}: is required"
-    return f"{path}: {json.dumps(problem['input'], default=str)[:100]}: {problem['msg']}"
 
 
 def _status(value: object, name: str) -> statuses.LLMServiceStatus:
@@ -91,7 +84,7 @@ def _status(value: object, name: str) -> statuses.LLMServiceStatus:
     try:
         return statuses.LLMServiceStatus.model_validate(value)
     except pydantic.ValidationError as error:
-        problem = _sentence("status", error.errors(include_url=False)[0])
+        problem = sentences.problem("status", error.errors(include_url=False)[0])
         raise Unreadable(f"{name}: {problem}; it was not written by this version of Fairlane: upgrade it, or clear the status") from error
 
 

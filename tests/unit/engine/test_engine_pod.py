@@ -86,7 +86,10 @@ def test_strategic_merge(base: dict[str, Any], patch: dict[str, Any], expected: 
                  f"{ENGINE}.resources.limits.nvidia.com/gpu", id="the GPUs"),
     pytest.param({"spec": {"containers": {"name": "engine"}}}, "spec.engine.pod.spec.containers", id="containers that are no list"),
     pytest.param({"spec": {"containers": [{"image": "x"}]}}, "spec.engine.pod.spec.containers", id="a container without a name"),
+    pytest.param({"spec": {"containers": None}}, "spec.engine.pod.spec.containers", id="no containers"),
+    pytest.param({"spec": {"containers": [{"name": []}]}}, "spec.engine.pod.spec.containers", id="a name that is a list"),
     pytest.param({"spec": {"containers": [{"name": "engine", "env": [{"value": "x"}]}]}}, f"{ENGINE}.env", id="a variable without a name"),
+    pytest.param({"metadata": {"labels": [1]}}, "spec.engine.pod.metadata.labels", id="labels that are a list"),
     pytest.param({"spec": {"securityContext": "none"}}, "spec.engine.pod.spec.securityContext", id="text for an object"),
     pytest.param({"spec": {"$patch": "replace"}}, "spec.engine.pod.spec.$patch", id="replacing everything"),
 ])
@@ -94,3 +97,8 @@ def test_what_identifies_or_drives_the_engine_is_refused(pod: dict[str, Any], fi
     with pytest.raises(errors.Refused) as refused:
         patched(pod)
     assert field == refused.value.field
+
+
+@pytest.mark.parametrize("pod", [{"metadata": None}, {"spec": None}, {"spec": {"containers": [{"name": "engine", "resources": None}]}}])
+def test_nulls_leave_the_engine_as_it_is(pod: dict[str, Any]) -> None:
+    assert patched({})["spec"]["containers"][0]["command"] == patched(pod)["spec"]["containers"][0]["command"]

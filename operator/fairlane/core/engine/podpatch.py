@@ -3,11 +3,10 @@
 from typing import Any
 
 from .. import errors, names
-from . import strategic
+from . import fragments, strategic
 
 _PATH = "spec.engine.pod"
 _ENGINE_PATH = f"{_PATH}.spec.containers[{names.ENGINE_CONTAINER}]"
-_OURS = ("fairlane.dev/", "app.kubernetes.io/managed-by")
 _POD_RULES = {
     "restartPolicy": "a Deployment restarts its containers always",
     "hostPID": "the engine must be process 1 of its container to get its signals",
@@ -24,9 +23,7 @@ _ENGINE_RULES = {
 
 def apply(template: dict[str, Any], patch: dict[str, Any], gpu_resource: str) -> dict[str, Any]:
     """Return the template with the user's fragment merged into it; Refused where that would change what identifies or drives the engine."""
-    _only(_PATH, patch, {"metadata", "spec"})
-    metadata, spec = _object(f"{_PATH}.metadata", patch.get("metadata", {})), _object(f"{_PATH}.spec", patch.get("spec", {}))
-    _check_metadata(metadata)
+    metadata, spec = fragments.parts(patch, _PATH)
     _refuse(f"{_PATH}.spec", spec, _POD_RULES)
     merged = strategic.merge(template, {"metadata": metadata, "spec": spec}, _PATH)
     for container in spec.get("containers", []):
@@ -35,19 +32,11 @@ def apply(template: dict[str, Any], patch: dict[str, Any], gpu_resource: str) ->
     return merged
 
 
-def _check_metadata(metadata: dict[str, Any]) -> None:
-    _only(f"{_PATH}.metadata", metadata, {"labels", "annotations"})
-    for part in ("labels", "annotations"):
-        for key in _object(f"{_PATH}.metadata.{part}", metadata.get(part, {})):
-            if key.startswith(_OURS):
-                raise errors.Refused(f"{_PATH}.metadata.{part}.{key}", "it says whose pod this is; leave it out")
-
-
 def _check_engine(container: dict[str, Any], gpu_resource: str) -> None:
     if "$patch" in container:
         raise errors.Refused(_ENGINE_PATH, "the engine's container cannot be removed")
     _refuse(_ENGINE_PATH, container, _ENGINE_RULES)
-    for part, amounts in _object(f"{_ENGINE_PATH}.resources", container.get("resources", {})).items():
+    for part, amounts in fragments.mapping(f"{_ENGINE_PATH}.resources", container.get("resources")).items():
         if isinstance(amounts, dict) and gpu_resource in amounts:
             field = f"{_ENGINE_PATH}.resources.{part}.{gpu_resource}"
             raise errors.Refused(field, "it follows from spec.engine.gpu and the parallel sizes; set tensorParallelSize")
@@ -57,15 +46,3 @@ def _refuse(path: str, patch: dict[str, Any], rules: dict[str, str]) -> None:
     for key, reason in rules.items():
         if key in patch:
             raise errors.Refused(f"{path}.{key}", f"it cannot be changed: {reason}")
-
-
-def _only(path: str, patch: dict[str, Any], allowed: set[str]) -> None:
-    for key in patch:
-        if key not in allowed:
-            raise errors.Refused(f"{path}.{key}", f"a pod's fragment has only {' and '.join(sorted(allowed))} here")
-
-
-def _object(path: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise errors.Refused(path, f"{value!r} must be an object")
-    return value

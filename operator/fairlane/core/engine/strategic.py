@@ -47,9 +47,13 @@ def _value(key: str, base: Any, patch: Any, path: str) -> Any:
 
 def _named(patch: Any, merge_key: str, path: str) -> list[dict[str, Any]]:
     """The patch as a list of objects that all have the merge key."""
-    if not isinstance(patch, list) or not all(isinstance(item, dict) and merge_key in item for item in patch):
-        raise errors.Refused(path, f"must be a list of objects that each have {merge_key}")
+    if not isinstance(patch, list) or not all(isinstance(item, dict) and _is_key(item.get(merge_key)) for item in patch):
+        raise errors.Refused(path, f"must be a list of objects that each have {merge_key}, which is text or a number")
     return patch
+
+
+def _is_key(value: Any) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
 def _items(key: str, base: list[dict[str, Any]], patch: list[dict[str, Any]], path: str) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from ...api import spec as specs
 from .. import errors, names
-from ..engine import strategic
+from ..engine import fragments, strategic
 from ..routing import place as places
 
 AGENT, ENVOY, INIT = "agent", "envoy", "first-files"
@@ -46,19 +46,8 @@ def template(service_name: str, labels: dict[str, str], router: specs.Router, se
     """Return the pod template; Refused where `spec.router.pod` would change what identifies or drives the router."""
     scrape = {"prometheus.io/scrape": "true", "prometheus.io/port": str(names.ROUTER_METRICS_PORT), "prometheus.io/path": "/stats/prometheus"}
     pod = {"metadata": {"labels": labels, "annotations": scrape}, "spec": _spec(service_name, labels, router, settings)}
-    _check(router.pod)
+    fragments.parts(router.pod, _PATH)
     return strategic.merge(pod, router.pod, _PATH)
-
-
-def _check(patch: dict[str, Any]) -> None:
-    for key in patch:
-        if key not in ("metadata", "spec"):
-            raise errors.Refused(f"{_PATH}.{key}", "a pod's fragment has only metadata and spec here")
-    metadata = patch.get("metadata") or {}
-    for part in ("labels", "annotations"):
-        for key in metadata.get(part) or {} if isinstance(metadata, dict) else {}:
-            if key.startswith(("fairlane.dev/", "app.kubernetes.io/managed-by")):
-                raise errors.Refused(f"{_PATH}.metadata.{part}.{key}", "it says whose pod this is; leave it out")
 
 
 def _spec(service_name: str, labels: dict[str, str], router: specs.Router, settings: Images) -> dict[str, Any]:

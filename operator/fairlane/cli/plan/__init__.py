@@ -1,0 +1,1 @@
+"""`fairlane plan`: what a file would do, before anything is applied."""

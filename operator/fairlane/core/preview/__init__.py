@@ -1,0 +1,1 @@
+"""What would follow from a spec, said beforehand: nothing is read or written."""
