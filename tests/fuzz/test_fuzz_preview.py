@@ -18,7 +18,8 @@ LEAVES = st.one_of(
     st.sampled_from(["8k", "8K", "auto", "0.9", "30s", "24Gi", "chat", "Interactive", "hf://a/b", "file:///", "fp8", "-1", "1e9", "vllm:v0.8.5"]),
 )
 JUNK = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3), max_leaves=6)
-FLAGS = st.dictionaries(st.sampled_from(["max-num-seqs", "swap-space", "max_model_len", "kv-cache-dtype", "hf-overrides.a", "", "--", "tensor-parallel-size"]), JUNK)
+NAMES = ["max-num-seqs", "swap-space", "max_model_len", "kv-cache-dtype", "hf-overrides.a", "", "--", "tensor-parallel-size"]
+FLAGS = st.dictionaries(st.sampled_from(NAMES), JUNK)
 
 
 def paths(value: Any, way: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:

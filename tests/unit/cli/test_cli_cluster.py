@@ -7,12 +7,12 @@ import pytest
 import urllib3
 from kubernetes import client
 
-from fairlane.cli import cluster, failures
+from fairlane.cli import failures, kube
 
 
-def raising(monkeypatch: pytest.MonkeyPatch, error: Exception) -> cluster.KubernetesCluster:
+def raising(monkeypatch: pytest.MonkeyPatch, error: Exception) -> kube.KubernetesCluster:
     """A cluster whose every answer is this error."""
-    made = cluster.KubernetesCluster(client.ApiClient(client.Configuration(host="https://api:6443")), "default")
+    made = kube.KubernetesCluster(client.ApiClient(client.Configuration(host="https://api:6443")), "default")
 
     def fail(*args: Any, **kwargs: Any) -> None:
         raise error

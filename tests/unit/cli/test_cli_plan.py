@@ -53,7 +53,7 @@ def test_machines_get_the_same(tmp_path: pathlib.Path, form: str) -> None:
     code, text = plan(written(tmp_path), "-o", form)
     (found,) = yaml.safe_load(text)
     assert code == 0
-    assert (False, False, True) == (found["comparedWithServer"], found["wouldBeRefused"], found["changesPending"])
+    assert (found["comparedWithServer"], found["wouldBeRefused"], found["changesPending"]) == (False, False, True)
     assert {"name": "max-num-seqs", "value": 16, "setBy": "lane.scheduler", "field": "spec.lanes[chat].scheduler.maxNumSeqs"} in found["lanes"][0]["flags"]
     assert found["lanes"][0]["command"][:2] == ["vllm", "serve"]
 
@@ -87,18 +87,18 @@ def test_a_file_that_is_none_is_named(text: str, words: str) -> None:
 def test_rare_characters_of_json_are_read() -> None:
     """As escapes, as most writers of JSON write them."""
     code, text = plan("-", "-o", "json", given=json.dumps(specs_table.changed(spec__engine__pod={"\U0001f600": None})))
-    assert (1, True) == (code, "\U0001f600" in text)
+    assert (code, "\U0001f600" in text) == (1, True)
 
 
 def test_a_file_that_is_not_there_is_named() -> None:
-    assert (1, "error: nowhere.yaml cannot be read: No such file or directory\n") == plan("nowhere.yaml")
+    assert plan("nowhere.yaml") == (1, "error: nowhere.yaml cannot be read: No such file or directory\n")
 
 
 def test_a_list_as_kubectl_writes_it_is_read(tmp_path: pathlib.Path) -> None:
     both = [specs_table.changed(), specs_table.changed(metadata__name="second")]
     (tmp_path / "list.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": both}))
     code, text = plan(str(tmp_path / "list.json"), "-o", "json")
-    assert (0, ["assistant", "second"]) == (code, [item["name"] for item in json.loads(text)])
+    assert (code, [item["name"] for item in json.loads(text)]) == (0, ["assistant", "second"])
 
 
 class TestAgainstTheServer:

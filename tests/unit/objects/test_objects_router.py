@@ -38,4 +38,4 @@ def test_what_identifies_the_router_or_has_another_shape_is_refused(pod: dict[st
 
 def test_labels_and_tolerations_are_merged() -> None:
     template = deployment({"metadata": {"labels": {"team": "a"}}, "spec": {"tolerations": [{"operator": "Exists"}]}})["spec"]["template"]
-    assert ("a", [{"operator": "Exists"}]) == (template["metadata"]["labels"]["team"], template["spec"]["tolerations"])
+    assert (template["metadata"]["labels"]["team"], template["spec"]["tolerations"]) == ("a", [{"operator": "Exists"}])

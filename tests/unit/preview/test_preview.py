@@ -40,7 +40,8 @@ def previewed(spec: specs.LLMServiceSpec, now: preview.Running | None = None) ->
     pytest.param(SERVICE, running(), types.Change.NONE, f"{HASH}-1 stays", id="the same again"),
     pytest.param(changed({"replicas": 3}), running(), types.Change.NONE, "the engine pods are the same", id="what is no engine pod's"),
     pytest.param(changed(OTHER), running(), types.Change.CANARY, f"revision {OTHER_HASH}-1 is tried beside {HASH}-1", id="another scheduler"),
-    pytest.param(changed(OTHER), running(canary=f"{OTHER_HASH}-1"), types.Change.CONTINUE, f"the trial of {OTHER_HASH}-1 goes on", id="what is on trial already"),
+    pytest.param(changed(OTHER), running(canary=f"{OTHER_HASH}-1"), types.Change.CONTINUE, f"the trial of {OTHER_HASH}-1 goes on",
+                 id="what is on trial already"),
     pytest.param(changed(OTHER), running(canary="0badcafe-1"), types.Change.CANARY, "the trial of 0badcafe-1 ends", id="a change while another is on trial"),
     pytest.param(SERVICE, running(canary=f"{OTHER_HASH}-1"), types.Change.REVERT, f"back to {HASH}-1, which serves; the trial of {OTHER_HASH}-1 ends",
                  id="back to the stable"),
@@ -66,7 +67,8 @@ def test_a_revision_that_had_its_rollout_comes_back_under_the_next_ordinal() -> 
 @pytest.mark.parametrize(("spec", "canaried", "at_once"), [
     pytest.param(changed(OTHER), ["lanes[chat].scheduler.maxNumSeqs: unset -> 8"], [], id="a scheduler's field"),
     pytest.param(changed({"profile": "Throughput"}), ["lanes[chat].profile: Interactive -> Throughput"], [], id="the profile"),
-    pytest.param(changed({"replicas": 3, "admission": {"maxInFlight": 8}}), [], ["lanes[chat].admission.maxInFlight: unset -> 8", "lanes[chat].replicas: 2 -> 3"],
+    pytest.param(changed({"replicas": 3, "admission": {"maxInFlight": 8}}), [],
+                 ["lanes[chat].admission.maxInFlight: unset -> 8", "lanes[chat].replicas: 2 -> 3"],
                  id="replicas and bounds"),
     pytest.param(changed(engine={"image": "vllm/vllm-openai:v0.33.0"}), ["engine.image: vllm/vllm-openai:v0.32.0 -> vllm/vllm-openai:v0.33.0"], [],
                  id="the image, which is every lane's"),
@@ -78,7 +80,7 @@ def test_fields_that_need_a_canary_stand_apart_from_those_that_apply_at_once(spe
 
 def test_what_is_no_lanes_applies_at_once() -> None:
     seen = previewed(changed(router={"defaultLane": "chat", "replicas": 3}), running())
-    assert ["router.replicas: 2 -> 3"] == [str(item) for item in seen.at_once]
+    assert [str(item) for item in seen.at_once] == ["router.replicas: 2 -> 3"]
     assert {"Deployment/assistant-router"} <= {f"{item.kind}/{item.name}" for item in seen.objects if item.verb == "update"}
 
 
@@ -115,7 +117,7 @@ def test_a_lane_that_leaves_drains_and_goes() -> None:
     now = running()
     gone = statuses.LaneStatus(name="batch", stable="0badcafe-1")
     seen = previewed(SERVICE, preview.Running(two, now.status.model_copy(update={"lanes": [*now.status.lanes, gone]})))
-    assert (types.Change.REMOVE, "0badcafe-1 drains and goes") == (seen.lanes[1].change, seen.lanes[1].about)
+    assert (seen.lanes[1].change, seen.lanes[1].about) == (types.Change.REMOVE, "0badcafe-1 drains and goes")
     assert "delete Deployment/assistant-batch-0badcafe-1" in {f"{item.verb} {item.kind}/{item.name}" for item in seen.objects}
 
 
@@ -128,7 +130,7 @@ def test_a_lane_that_cannot_be_is_refused_and_nothing_changes(spec: specs.LLMSer
     seen = previewed(spec, running())
     assert seen.would_be_refused
     assert words in seen.lanes[0].refused
-    assert ((), False) == (seen.objects, seen.pending)
+    assert (seen.objects, seen.pending) == ((), False)
 
 
 def test_a_version_that_is_not_supported_refuses_the_whole() -> None:

@@ -6,7 +6,7 @@ Nothing here depends on lanes or on replicas: a change of those must restart no 
 from typing import Any, Protocol
 
 from ...api import spec as specs
-from .. import errors, names
+from .. import names
 from ..engine import fragments, strategic
 from ..routing import place as places
 

@@ -1,0 +1,1 @@
+"""How long `fairlane plan` takes."""
