@@ -105,6 +105,14 @@ class Baseline(base.Enum):
     FRESH = "Fresh"
 
 
+class Preflight(base.Enum):
+    """What the memory preflight may do."""
+
+    ENFORCE = "Enforce"
+    WARN = "Warn"
+    OFF = "Off"
+
+
 class Rollout(base.Model):
     """How a change of an engine's configuration reaches everyone."""
 
@@ -125,6 +133,11 @@ class Rollout(base.Model):
         "What a step does that ends without a decision, for lack of requests or of a difference: Advance (only with analysis.minRequests; recorded as no "
         "evidence of harm), "
         "Hold (wait for promote or abort), Rollback. Default: Advance."
+    ))
+    preflight: Preflight = Field(Preflight.ENFORCE, description=(
+        "What is done about a revision of which is computed beforehand that its model, KV cache and flags do not fit the GPU: Enforce (it is not started, "
+        "the service is Stalled, and no GPU is taken), Warn (it is started, with an Event that says so), Off (nothing is computed). What is only "
+        "uncertain is always started. Default: Enforce."
     ))
     load_deadline: base.Duration = Field("30m", description=(
         "How long a canary may take from its pod's scheduling until it is ready; then it is rolled back. Duration. Default: 30m."

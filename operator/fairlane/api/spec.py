@@ -7,12 +7,12 @@ from pydantic import Field
 
 from . import base, rules
 from .lanes import Admission, Flags, Lane, Match, Objectives, Profile, Scheduler, Timeouts
-from .rollouts import Analysis, Baseline, OnInsufficient, Rollout, Step, SyntheticLoad, Warmup
+from .rollouts import Analysis, Baseline, OnInsufficient, Preflight, Rollout, Step, SyntheticLoad, Warmup
 
 # One address for all parts of the spec, wherever they are written.
 __all__ = [
-    "Admission", "Analysis", "Baseline", "CaKeyRef", "CacheVolume", "Engine", "Flags", "Gpu", "LLMServiceSpec", "Lane", "Match", "Metrics",
-    "ModelSource", "Objectives", "OnInsufficient", "Profile", "Prometheus", "Rollout", "Router", "RouterService", "Scheduler",
+    "Admission", "Analysis", "Baseline", "CaKeyRef", "CacheVolume", "ConfigMapRef", "Engine", "Flags", "Gpu", "LLMServiceSpec", "Lane", "Match", "Metrics",
+    "ModelSource", "Objectives", "OnInsufficient", "Preflight", "Profile", "Prometheus", "Rollout", "Router", "RouterService", "Scheduler",
     "SecretKeyRef", "SecretRef", "ServiceType", "Step", "SyntheticLoad", "Timeouts", "Tls", "Warmup",
 ]
 
@@ -48,6 +48,12 @@ class CacheVolume(base.Model):
     ))
 
 
+class ConfigMapRef(base.Model):
+    """A ConfigMap in the service's namespace."""
+
+    name: base.Name = Field(description="Name of the ConfigMap, in the service's namespace. Required.")
+
+
 class ModelSource(base.Model):
     """The model that every lane serves."""
 
@@ -62,6 +68,11 @@ class ModelSource(base.Model):
     )
     token_secret_ref: SecretKeyRef | None = Field(None, description="Key of a Secret with the hub's token, for hf:// models that need one. Default: none.")
     cache: CacheVolume | None = Field(None, description="Where weights of hf:// models are kept. Default: an emptyDir per pod.")
+    config_map_ref: ConfigMapRef | None = Field(None, description=(
+        "ConfigMap with the model's config.json, and model.safetensors.index.json or weightBytes (the bytes of all weights), from which rollout.preflight "
+        "computes the memory. Needed where it cannot be read otherwise: pvc:// and file:// models, no way to the hub. Starts no rollout. Default: hf:// models "
+        "are asked for at the hub, of others nothing is known."
+    ))
 
 
 class Gpu(base.Model):

@@ -42,7 +42,7 @@ def _inputs(service: str, spec: specs.LLMServiceSpec, lane: specs.Lane, version:
         "service": service,
         "lane": lane.name,
         "profile": lane.profile.value,
-        "model": spec.model.model_dump(mode="json", by_alias=True, exclude_defaults=True),
+        "model": spec.model.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"config_map_ref"}),
         "engine": {
             "image": engine.image,
             "version": str(version),
