@@ -16,7 +16,7 @@ export MYPY_CACHE_DIR := $(CACHE)/mypy
 # However it ends, no cluster of its own stays behind; it tidies itself on Ctrl-C, this is for the case that it was killed.
 WITH_CLUSTER := trap '$(PYTHON) -m e2e.cluster down --abandoned' EXIT;
 
-.PHONY: help setup check generate unit test demo bench-judge bench-judge-peers bench-plan cluster cluster-down
+.PHONY: help setup check generate unit test demo bench-judge bench-judge-peers bench-failures bench-plan cluster cluster-down
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1|/' | column -t -s '|'
@@ -63,6 +63,9 @@ bench-judge: setup  ## the judge on simulated traffic beside the rules of others
 
 bench-judge-peers: setup  ## bad changes of real vLLM, judged beside the real Argo Rollouts and Flagger (an hour and a half)
 	@$(WITH_CLUSTER) $(PYTHON) -m bench.peers
+
+bench-failures: setup  ## canaries of real vLLM that fail to load in five ways: what Fairlane makes of each, and how soon (ten minutes)
+	@$(WITH_CLUSTER) $(PYTHON) -m bench.failures
 
 bench-plan: setup  ## the time of `fairlane plan` for every example (half a minute)
 	@$(PYTHON) -m bench.plan

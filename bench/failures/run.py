@@ -1,0 +1,98 @@
+"""One failing canary: the change, the pod's states until it is rolled back, the times."""
+from __future__ import annotations
+
+import datetime
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from e2e.cluster import Cluster
+from e2e.scenarios import manifests, traffic, vllm
+from e2e.scenarios.space import Space, merged
+
+from . import kinds
+
+RECORDINGS = Path(__file__).with_name("recordings")
+_LOADING = 300      # seconds that vLLM may take to find out
+
+
+def base(cluster: Cluster) -> dict[str, Any]:
+    """The service before each change, serving, with the preflight off: the failures are to happen."""
+    manifest = manifests.service(cluster.images["engine"], kinds.lane(), rollout=manifests.rollout((50, "60s"), preflight="Off"))
+    manifest["spec"]["model"]["uri"] = cluster.model_uri
+    manifest["spec"]["engine"] |= {"flags": vllm.flags(cluster), "pod": cluster.python_env_mounts()}
+    return manifest
+
+
+def changed(manifest: Mapping[str, Any], kind: kinds.Kind) -> dict[str, Any]:
+    """The manifest with the kind's change; what is added to the pod goes to its engine container."""
+    spec = merged(manifest["spec"], {key: value for key, value in kind.change.items() if key != "engine"})
+    engine = dict(kind.change.get("engine", {}))
+    if "pod" in engine:
+        engine["pod"] = _pod(manifest["spec"]["engine"]["pod"], engine["pod"])
+    spec["engine"] = merged(spec["engine"], engine)
+    spec["lanes"] = [merged(spec["lanes"][0], kind.lane)]
+    return {**manifest, "spec": spec}
+
+
+def play(space: Space, manifest: Mapping[str, Any], kind: kinds.Kind) -> dict[str, Any]:
+    """Change, wait for the rollback, put it back; the row of the table. AssertionError where it did not end as it must."""
+    before = len(space.history("chat"))
+    with traffic.Load(space.url, 0.5, vllm.question, paced=True, together=8) as load:
+        space.apply(changed(manifest, kind))
+        states = _states(space, before)
+        record = space.wait_ended("chat", "RolledBack", after=before, seconds=30)
+        space.apply(manifest)
+        space.wait_phase("chat", "Idle", seconds=120)
+    died = _died(states)
+    row = {
+        "kind": kind.name, "what": kind.what, "reason": record["reason"], "message": record["message"], "canaryRequests": record["canaryRequests"],
+        "seconds": round(_instant(record["endedAt"]) - died), "failedAnswers": sum(bool(answer.failure) for answer in load.answers),
+        "loading": round(died - _instant(record["startedAt"])),
+    }
+    RECORDINGS.mkdir(exist_ok=True)
+    (RECORDINGS / f"{kind.name}.json").write_text(json.dumps({"row": row, "states": states}, indent=1) + "\n")
+    return row
+
+
+def _states(space: Space, before: int) -> list[dict[str, Any]]:
+    """The canary's pod at each look at which it differs, until the rollout is over."""
+    found: list[dict[str, Any]] = []
+    deadline = time.monotonic() + _LOADING
+    while len(space.history("chat")) == before:
+        assert time.monotonic() < deadline, f"{space.namespace}: not rolled back within {_LOADING} s"
+        canary = space.lane("chat").get("canary")
+        pods = [_thin(pod) for pod in space.engine_pods("chat") if canary and pod["metadata"]["labels"]["fairlane.dev/revision"] == canary]
+        if pods and (not found or found[-1] != pods[0]):
+            found.append(pods[0])
+        time.sleep(0.5)
+    return found
+
+
+def _thin(pod: Mapping[str, Any]) -> dict[str, Any]:
+    """What a pass reads of a pod, as the API server says it."""
+    metadata = {key: pod["metadata"][key] for key in ("name", "labels", "creationTimestamp")}
+    return {"metadata": metadata, "status": {key: pod["status"][key] for key in ("phase", "conditions", "containerStatuses") if key in pod["status"]}}
+
+
+def _died(states: list[dict[str, Any]]) -> float:
+    """When the engine's container ended for the first time, seconds since the epoch."""
+    for pod in states:
+        for container in pod["status"].get("containerStatuses", []):
+            ended = container.get("state", {}).get("terminated") or container.get("lastState", {}).get("terminated")
+            if ended:
+                return _instant(ended["finishedAt"])
+    raise AssertionError("the canary's container was never seen dead")
+
+
+def _instant(text: str) -> float:
+    return datetime.datetime.fromisoformat(text).timestamp()
+
+
+def _pod(fragment: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """The cluster's fragment with more in its engine container."""
+    own = next(iter(fragment.get("spec", {}).get("containers", [])), {"name": "engine"})
+    added = more["spec"]["containers"][0]
+    return {**fragment, "spec": {**fragment.get("spec", {}), "containers": [merged(own, added)]}}
