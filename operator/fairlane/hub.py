@@ -23,7 +23,9 @@ def is_offline() -> bool:
     return os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
 
 
-async def fetch(model: modelfiles.HubModel, token: str = "", at: str = "", transport: httpx.AsyncBaseTransport | None = None) -> modelfiles.ModelFiles | Unknown:
+async def fetch(
+    model: modelfiles.HubModel, token: str = "", at: str = "", transport: httpx.AsyncBaseTransport | None = None,
+) -> modelfiles.ModelFiles | Unknown:
     """Return what the hub's files say. At most three small requests, each bounded in time and size; the weights themselves are not fetched."""
     base, source = at or endpoint(), f"{model.name} at {model.revision}"
     headers = {"Authorization": f"Bearer {token}"} if token else {}

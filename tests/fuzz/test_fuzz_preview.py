@@ -62,7 +62,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
 @hypothesis.settings(max_examples=1000, deadline=None, database=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck))
 @hypothesis.given(documents())
 def test_plan_answers_every_spec(document: dict[str, Any]) -> None:
-    done = RUNNER.invoke(main.app, ["plan", "-", "-o", "json"], input=json.dumps(document))
+    done = RUNNER.invoke(main.app, ["plan", "-", "-o", "json", "--offline"], input=json.dumps(document))
     assert done.exception is None or isinstance(done.exception, SystemExit), f"{document}: {done.exception!r}"
     assert done.exit_code in (0, 1)
     if document.get("kind") == "LLMService":
@@ -73,6 +73,6 @@ def test_plan_answers_every_spec(document: dict[str, Any]) -> None:
 @hypothesis.settings(max_examples=100, deadline=None, database=None, derandomize=True)
 @hypothesis.given(st.binary(max_size=200))
 def test_plan_answers_every_file(content: bytes) -> None:
-    done = RUNNER.invoke(main.app, ["plan", "-"], input=content)
+    done = RUNNER.invoke(main.app, ["plan", "-", "--offline"], input=content)
     assert done.exception is None or isinstance(done.exception, SystemExit), f"{content!r}: {done.exception!r}"
     assert done.exit_code == 1

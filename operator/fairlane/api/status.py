@@ -115,6 +115,20 @@ class Decision(base.StatusModel):
     evidence: EvidenceRecord | None = Field(None, description="The numbers behind it.")
 
 
+class MemoryStatus(base.StatusModel):
+    """What was computed of a revision's memory before it loaded, and what its engine measured after."""
+
+    revision: base.Word = Field(description="Hash of the revision.")
+    answer: base.Word = Field("", description="Fits, Uncertain or No.")
+    message: base.Text = Field("", description="The same in a sentence with numbers, and what would fit where it does not.")
+    predicted_kv_tokens: int | None = Field(None, alias="predictedKVTokens", description="Tokens that the KV cache should hold. Null: not known.")
+    measured_kv_tokens: int | None = Field(None, alias="measuredKVTokens", description="Tokens that it holds, by vllm:cache_config_info. Null: not loaded yet.")
+    correction_mib: int | None = Field(None, alias="correctionMiB", description=(
+        "KV cache memory measured less computed, which the next estimate of the same model on the same GPUs adds. MiB per GPU."
+    ))
+    key: base.Word = Field("", description="What the correction holds for: a digest of model and GPUs.")
+
+
 class LaneStatus(base.StatusModel):
     """One lane: what serves, what is on trial, and why."""
 
@@ -155,6 +169,7 @@ class LaneStatus(base.StatusModel):
     judge_state: str = Field("", max_length=32768, description="The judge's sums since the step began, for the operator alone.")
     synthetic_requests: int = Field(0, description="Requests of rollout.analysis.syntheticLoad that the lane had in the running rollout, both tracks together.")
     expected: base.Text = Field("", description="What the steps can be expected to show at the lane's recent rate of requests, in words.")
+    memory: MemoryStatus | None = Field(None, description="The memory of the revision that the spec asks for: computed, and measured once it has loaded.")
     decisions: list[Decision] = Field([], max_length=10, description="Decisions of the running rollout, oldest first.")
     rejected: list[base.Word] = Field([], max_length=20, description="Hashes that failed and are not tried again until `fairlane retry`.")
 

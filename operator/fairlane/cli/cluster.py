@@ -14,6 +14,9 @@ class Cluster(Protocol):
     def services(self, namespace: str | None) -> list[dict[str, Any]]:
         """The services of a namespace, or of all."""
 
+    def config_map(self, namespace: str, name: str) -> dict[str, str] | None:
+        """A ConfigMap's data; None where there is none."""
+
     def annotate(self, namespace: str, name: str, annotations: dict[str, str]) -> None:
         """Set annotations of a service."""
 

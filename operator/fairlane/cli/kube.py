@@ -60,6 +60,17 @@ class KubernetesCluster:
         items: list[dict[str, Any]] = found["items"]
         return items
 
+    def config_map(self, namespace: str, name: str) -> dict[str, str] | None:
+        """A ConfigMap's data; None where there is none."""
+        with _sentences(self._api, f"read ConfigMap {name} of namespace {namespace}"):
+            try:
+                found: Any = client.CoreV1Api(self._api).read_namespaced_config_map(name, namespace, _request_timeout=_TIMEOUT)
+            except client.ApiException as error:
+                if error.status == 404:
+                    return None
+                raise
+        return dict(found.data or {})
+
     def annotate(self, namespace: str, name: str, annotations: dict[str, str]) -> None:
         """Set annotations of a service."""
         body = {"metadata": {"annotations": annotations}}

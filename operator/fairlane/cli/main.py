@@ -3,6 +3,7 @@
 import datetime
 import functools
 import importlib.metadata
+import pathlib
 from collections.abc import Callable
 from typing import Annotated, Any, ParamSpec, TypeVar
 
@@ -12,7 +13,7 @@ import typer
 from ..core import errors
 from . import cluster, failures, ordering, output, page, telling, trying, views, why
 from .plan import command as planning
-from .plan import reading, shown
+from .plan import model, reading, shown
 from .probe import command as probing
 
 app = typer.Typer(
@@ -59,6 +60,10 @@ def friendly(function: Callable[P, R]) -> Callable[P, R]:
 @friendly
 def plan(
     file: Annotated[str, typer.Argument(metavar="FILE", help="YAML or JSON with one or more LLMServices; - is standard input.")],
+    model_config: Annotated[pathlib.Path | None, typer.Option(
+        "--model-config", metavar="DIR", help="Folder with the model's config.json, for the memory; the hub is asked where left out.",
+    )] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Do not ask the hub; HF_HUB_OFFLINE=1 does the same.")] = False,
     server: Annotated[bool, typer.Option("--server", help="Compare with the services of the same name that the cluster runs. Reads only.")] = False,
     namespace: Namespace = None,
     form: Form = output.Format.TABLE,
@@ -67,8 +72,9 @@ def plan(
     context: Context = None,
 ) -> None:
     """Say what a file would do before it is applied: flags and who set each, what needs a canary, GPUs, refusals. Exit codes: 0 clean, 1 would be refused."""
-    where = cluster.connect(kubeconfig, context) if server else None
-    previews = [planning.previewed(document, where, namespace) for document in reading.documents(file)]
+    read = reading.read(file)
+    sources = model.Sources(model_config, read.config_maps, cluster.connect(kubeconfig, context) if server else None, offline)
+    previews = [planning.previewed(document, sources, namespace) for document in read.services]
     if form is output.Format.TABLE:
         console = output.console()
         for each in previews:

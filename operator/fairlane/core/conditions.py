@@ -22,6 +22,7 @@ class LaneFacts:
     serves: bool                 # a ready pod of the stable that a ready router may use
     rejected: bool               # the spec asks for a revision that was rolled back
     wanted: str = ""             # hash that the spec asks for
+    unfit: bool = False          # it asks for one that does not fit its GPUs and was not started
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,10 +84,14 @@ def _ready(facts: Facts, lanes: _Value, router: _Value) -> _Value:
     serving = ", ".join(f"{lane.status.name} serves {lane.status.stable}" for lane in facts.lanes)
     if facts.refused:
         return _Value(READY, TRUE, reasons.DIFFERS, f"{serving}; the spec cannot be followed: {facts.refused}")
-    differing = [f"{lane.status.name} asks for {lane.wanted}, which was rolled back" for lane in facts.lanes if lane.rejected]
+    differing = [f"{lane.status.name} asks for {lane.wanted}, which {_fate(lane)}" for lane in facts.lanes if lane.rejected or lane.unfit]
     if differing:
         return _Value(READY, TRUE, reasons.DIFFERS, f"{serving}; but {', '.join(differing)}")
     return _Value(READY, TRUE, reasons.READY, serving)
+
+
+def _fate(lane: LaneFacts) -> str:
+    return "was rolled back" if lane.rejected else "does not fit its GPUs"
 
 
 def _reconciling(facts: Facts) -> _Value:
@@ -101,6 +106,9 @@ def _stalled(facts: Facts) -> _Value:
     rejected = [f"{lane.status.name}: {lane.status.message}" for lane in facts.lanes if lane.rejected and not lane.status.canary]
     if rejected:
         return _Value(STALLED, TRUE, reasons.ROLLOUT_REJECTED, "; ".join(rejected))
+    unfit = [f"{lane.status.name}: {lane.status.message}" for lane in facts.lanes if lane.unfit]
+    if unfit:
+        return _Value(STALLED, TRUE, reasons.UNFIT, "; ".join(unfit))
     return _Value(STALLED, FALSE, reasons.SETTLED)
 
 

@@ -148,7 +148,7 @@ def _lane_facts(item: lanes.Moved, routers: agents.Agents) -> conditions.LaneFac
     stable = item.status.stable
     serves = item.view.ready(stable) > 0 and routers.reaches(item.status.name, stable)
     rejected = item.view.rendered.hash in item.status.rejected and item.view.rendered.hash != view.hash_of(stable)
-    return conditions.LaneFacts(item.status, serves, rejected, item.view.rendered.hash)
+    return conditions.LaneFacts(item.status, serves, rejected, item.view.rendered.hash, item.status.reason == reasons.DOES_NOT_FIT)
 
 
 def _router_facts(seen: observed.Observed, decided: _Decided) -> conditions.RouterFacts:
@@ -175,13 +175,14 @@ def _moving(seen: observed.Observed, decided: _Decided, routers: agents.Agents) 
 def _rolls(item: lanes.Moved) -> bool:
     """Whether a rollout runs, or is due."""
     wanted, status = item.view.rendered.hash, item.status
-    due = bool(status.stable) and wanted != view.hash_of(status.stable) and wanted not in status.rejected
+    stays = wanted in status.rejected or status.reason == reasons.DOES_NOT_FIT
+    due = bool(status.stable) and wanted != view.hash_of(status.stable) and not stays
     return due or status.phase is not statuses.Phase.IDLE
 
 
 def _starting(item: lanes.Moved) -> str:
     ready, full = item.view.ready(item.status.stable), item.view.spec.replicas
-    if ready >= full or item.status.phase is statuses.Phase.PROMOTING:
+    if ready >= full or item.status.phase is statuses.Phase.PROMOTING or (not item.status.stable and item.status.reason == reasons.DOES_NOT_FIT):
         return ""
     return f"{item.status.name}: {ready} of {full} replicas of {item.status.stable} are ready"
 

@@ -18,6 +18,12 @@ RUNNER = testing.CliRunner()
 EXAMPLES = sorted((pathlib.Path(__file__).parents[3] / "examples").glob("*.yaml"))
 
 
+@pytest.fixture(autouse=True)
+def silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test asks the hub."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
 def plan(*args: str, given: str | None = None) -> tuple[int, str]:
     """The exit code, and both outputs together."""
     done = RUNNER.invoke(main.app, ["plan", *args], input=given)
@@ -129,3 +135,62 @@ class TestAgainstTheServer:
     def test_a_service_that_is_not_there_is_new(self, tmp_path: pathlib.Path) -> None:
         _, text = plan(written(tmp_path, metadata__namespace=None, metadata__name="other"), "--server")
         assert "as if nothing ran" in text
+
+
+CONFIG = json.dumps({
+    "architectures": ["Qwen2ForCausalLM"], "hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28,
+    "num_key_value_heads": 4, "vocab_size": 152064, "max_position_embeddings": 32768, "torch_dtype": "bfloat16", "tie_word_embeddings": False,
+})
+L4 = {"spec__engine__gpu": {"product": "NVIDIA-L4"}}
+
+
+def with_config_map(tmp_path: pathlib.Path, **change: Any) -> str:
+    """A file with a ConfigMap for the model beside the service, for whose sake the lane's length is given."""
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "qwen"}, "data": {"config.json": CONFIG, "weightBytes": "15231233024"}}
+    service = specs_table.changed(**L4 | {"spec__model__configMapRef": {"name": "qwen"}} | change)
+    (tmp_path / "both.yaml").write_text(yaml.safe_dump_all([config_map, service]))
+    return str(tmp_path / "both.yaml")
+
+
+class TestMemory:
+    """The answer before anything loads."""
+
+    def test_what_fits_is_said_with_its_numbers(self, tmp_path: pathlib.Path) -> None:
+        code, text = plan(with_config_map(tmp_path), "-o", "json")
+        memory = json.loads(text)[0]["lanes"][0]["memory"]
+        assert (code, memory["answer"]) == (0, "Fits")
+        assert memory["parts"]["weights"] == 15231233024
+        assert memory["kvTokens"] > 60_000
+
+    def test_what_does_not_fit_would_be_refused(self, tmp_path: pathlib.Path) -> None:
+        code, text = plan(with_config_map(tmp_path, spec__engine__gpu={"product": "Tesla-T4"}))
+        assert code == 1
+        assert "is not started (rollout.preflight)" in text
+        assert "It would be refused" in text
+
+    @pytest.mark.parametrize("preflight", ["Warn", "Off"])
+    def test_it_is_taken_where_the_preflight_may_not_refuse(self, tmp_path: pathlib.Path, preflight: str) -> None:
+        code, text = plan(with_config_map(tmp_path, spec__engine__gpu={"product": "Tesla-T4"}, spec__rollout={"preflight": preflight}))
+        assert (code, "does not fit" in text) == (0, preflight == "Warn")
+
+    def test_a_folder_goes_before_everything(self, tmp_path: pathlib.Path) -> None:
+        (tmp_path / "config.json").write_text(CONFIG)
+        _, text = plan(written(tmp_path, **L4), "--model-config", str(tmp_path))
+        assert "memory: fits: " in text
+
+    @pytest.mark.parametrize(("change", "words"), [
+        pytest.param({}, "the hub was not asked for Qwen/Qwen2.5-7B-Instruct", id="the hub's, offline"),
+        pytest.param({"spec__model__uri": "pvc://weights/qwen"}, "put it into a ConfigMap and name that in spec.model.configMapRef", id="a claim's"),
+        pytest.param({"spec__model__configMapRef": {"name": "none"}}, "there is no ConfigMap none in the file", id="a ConfigMap that is not in the file"),
+    ])
+    def test_what_cannot_be_read_is_uncertain_and_taken(self, tmp_path: pathlib.Path, change: dict[str, Any], words: str) -> None:
+        code, text = plan(written(tmp_path, **L4, **change))
+        assert code == 0
+        assert "memory: cannot say: " in text
+        assert words in text
+
+    def test_the_clusters_config_map_is_read(self, tmp_path: pathlib.Path, fake: Any) -> None:
+        fake.config_maps["prod", "qwen"] = {"config.json": CONFIG, "weightBytes": "15231233024"}
+        change = {"metadata__namespace": "prod", "metadata__name": "other", "spec__model__configMapRef": {"name": "qwen"}}
+        _, text = plan(written(tmp_path, **L4, **change), "--server")
+        assert "memory: fits: " in text

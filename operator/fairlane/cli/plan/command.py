@@ -6,22 +6,27 @@ from typing import Any
 from ...api import admission
 from ...api import spec as specs
 from ...api import status as statuses
+from ...core.engine.memory.answer import Preflight
 from ...core.preview import preview, types
 from .. import cluster, failures
+from . import model
 
 CLEAN, REFUSED, PENDING = 0, 1, 2
 
 
-def previewed(document: Mapping[str, Any], where: cluster.Cluster | None, namespace: str | None) -> types.Preview:
-    """Return what the document would do, compared with what `where` runs; without a cluster, as if nothing ran."""
+def previewed(document: Mapping[str, Any], sources: model.Sources, namespace: str | None) -> types.Preview:
+    """Return what the document would do, compared with what the cluster runs; without one, as if nothing ran."""
+    where = sources.where
     found = document.get("metadata")
     metadata: Mapping[str, Any] = found if isinstance(found, dict) else {}
     name, said = str(metadata.get("name", "?")), metadata.get("namespace")
     place = str(namespace or said or (where.namespace if where else "default"))
     if problems := admission.problems(document):
         return types.Preview(name, place, False, refused=tuple(problems))
+    spec = specs.LLMServiceSpec.model_validate(document["spec"])
     running = _running(where, place, name) if where else None
-    return preview.preview(name, place, specs.LLMServiceSpec.model_validate(document["spec"]), running)
+    off = spec.rollout.preflight is specs.Preflight.OFF
+    return preview.preview(name, place, spec, running, *(() if off else (model.read(spec, place, sources),)))
 
 
 def _running(where: cluster.Cluster, namespace: str, name: str) -> preview.Running | None:
@@ -62,7 +67,17 @@ def _lane(lane: types.Lane) -> dict[str, Any]:
         "needsCanary": [_difference(item) for item in lane.canaried],
         "appliesAtOnce": [_difference(item) for item in lane.at_once],
         "gpus": [{"during": need.during, "gpus": need.gpus, "more": need.more} for need in lane.gpus],
+        "memory": _memory(lane.memory) if lane.memory else None,
         "warnings": list(lane.warnings),
+    }
+
+
+def _memory(found: Preflight) -> dict[str, Any]:
+    return {
+        "answer": found.answer.value, "sentence": found.sentence, "parts": {part.name: part.bytes for part in found.parts},
+        "kvTokens": found.kv_tokens, "concurrency": found.concurrency, "concurrencyTypical": found.concurrency_typical, "longestMaxModelLen": found.longest,
+        "marginBytes": found.margin, "marginShare": found.margin_share, "doubts": list(found.doubts),
+        "remedy": {"flag": found.remedy.flag, "value": found.remedy.value} if found.remedy else None,
     }
 
 

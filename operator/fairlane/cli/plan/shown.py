@@ -6,10 +6,13 @@ from collections.abc import Iterator
 import rich.console
 from rich import markup, table
 
+from ...core.engine.memory import wording
+from ...core.engine.memory.answer import Answer, Preflight
 from ...core.preview import types
 from .. import output
 
-_COLOURS = {types.Change.CANARY: "yellow", types.Change.CREATE: "green", types.Change.BLOCKED: "red", types.Change.REMOVE: "red"}
+_COLOURS = {types.Change.CANARY: "yellow", types.Change.CREATE: "green", types.Change.BLOCKED: "red", types.Change.UNFIT: "red", types.Change.REMOVE: "red"}
+_ANSWERS = {Answer.FITS: "green", Answer.UNCERTAIN: "yellow", Answer.NO: "red"}
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}
 
 
@@ -52,10 +55,26 @@ def _lane(lane: types.Lane, console: rich.console.Console) -> None:
         flags.add_row(f"  {flag.name}", markup.escape(str(flag.value)), flag.origin, markup.escape(flag.field))
     console.print(flags)
     console.print(f"  command: {shlex.join(lane.command)}", markup=False)
+    if lane.memory:
+        _memory(lane.memory, console)
     needs = output.table("  GPUS", "MORE", "WHEN")
     for need in lane.gpus:
         needs.add_row(f"  {need.gpus}", f"+{need.more}" if need.more else "-", need.during)
     console.print(needs)
+
+
+def _memory(found: Preflight, console: rich.console.Console) -> None:
+    """The answer, what it rests on, what is in doubt."""
+    first, rest = found.sentence.split(":", 1)
+    console.print(f"  memory: [{_ANSWERS[found.answer]}]{first}[/]:{markup.escape(rest)}")
+    if found.parts:
+        parts = ", ".join(f"{part.name} {wording.gib(part.bytes)}" for part in found.parts)
+        console.print(f"    per GPU: {parts}", markup=False)
+    if found.kv_tokens and found.concurrency:
+        typical = f", {found.concurrency_typical:.1f} of the longest that the router lets in" if found.concurrency_typical else ""
+        console.print(f"    KV cache: {found.kv_tokens:,} tokens; at once {found.concurrency:.1f} sequences of max-model-len{typical}", markup=False)
+    for doubt in (doubt for doubt in found.doubts if doubt not in found.sentence):
+        console.print(f"    in doubt: {doubt}", markup=False)
 
 
 def _objects(preview: types.Preview) -> Iterator[str]:

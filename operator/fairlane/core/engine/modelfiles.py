@@ -60,7 +60,8 @@ def of_config_map(data: Mapping[str, str], name: str) -> ModelFiles | Unknown:
 
 def missing(spec: specs.LLMServiceSpec) -> Unknown:
     """Return why nothing is known of a model that is not the hub's and has no ConfigMap."""
-    return Unknown(f"{CONFIG} of {spec.model.uri} cannot be read from outside the engine's pods; put it into a ConfigMap and name that in spec.model.configMapRef")
+    remedy = "put it into a ConfigMap and name that in spec.model.configMapRef"
+    return Unknown(f"{CONFIG} of {spec.model.uri} cannot be read from outside the engine's pods; {remedy}")
 
 
 def _total(texts: Mapping[str, str]) -> int | None:

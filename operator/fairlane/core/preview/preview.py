@@ -6,14 +6,17 @@ import datetime
 from ...api import spec as specs
 from ...api import status as statuses
 from .. import errors, observed, revisions
-from ..engine import effective, versions
+from ..engine import effective, fitness, versions
 from ..engine import render as engine
+from ..engine.memory.answer import Answer, Preflight
+from ..engine.memory.unknown import Unknown
 from ..judge import judge as judging
 from ..rollout import lanes as moving
 from ..rollout import revisions as choosing
 from ..rollout import view as views
 from . import differences, gpus, objects, types
 
+_UNREAD = Unknown("the model's files were not read")
 _NEVER = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)   # nothing here depends on the time
 
 
@@ -25,19 +28,21 @@ class Running:
     status: statuses.LLMServiceStatus
 
 
-def preview(name: str, namespace: str, spec: specs.LLMServiceSpec, running: Running | None = None) -> types.Preview:
-    """Return what follows from the spec, compared with what runs; without that, everything is new."""
+def preview(name: str, namespace: str, spec: specs.LLMServiceSpec, running: Running | None = None, model: fitness.Model = _UNREAD) -> types.Preview:
+    """Return what follows from the spec, compared with what runs; without that, everything is new. `model` is what its files say."""
     try:
         versions.resolve(spec.engine)
     except errors.Refused as problem:
         return types.Preview(name, namespace, running is not None, refused=(str(problem),))
     rendered, refused = _rendered(name, spec)
     if refused:   # the operator follows a spec as a whole or not at all
-        shown = [types.Lane(lane.name, refused[lane.name]) if lane.name in refused else _described(spec, lane, rendered[lane.name]) for lane in spec.lanes]
+        shown = [
+            types.Lane(lane.name, refused[lane.name]) if lane.name in refused else _described(spec, lane, rendered[lane.name], model) for lane in spec.lanes
+        ]
         return types.Preview(name, namespace, running is not None, lanes=tuple(shown))
     seen = observed.Observed(name, namespace, "", 0, _NEVER, spec, status=running.status if running else statuses.LLMServiceStatus())
     try:
-        return _whole(seen, spec, rendered, running)
+        return _whole(seen, spec, rendered, running, model)
     except errors.Refused as problem:   # of the router
         return types.Preview(name, namespace, running is not None, refused=(str(problem),))
 
@@ -54,11 +59,13 @@ def _rendered(name: str, spec: specs.LLMServiceSpec) -> tuple[dict[str, revision
     return rendered, refused
 
 
-def _whole(seen: observed.Observed, spec: specs.LLMServiceSpec, rendered: dict[str, revisions.Rendered], running: Running | None) -> types.Preview:
+def _whole(
+    seen: observed.Observed, spec: specs.LLMServiceSpec, rendered: dict[str, revisions.Rendered], running: Running | None, model: fitness.Model,
+) -> types.Preview:
     lane_views = [moving.make(seen, spec.rollout, lane, rendered[lane.name], judging) for lane in spec.lanes]
     shown, changes = [], []
     for lane_view in lane_views:
-        lane, found = _lane(seen.name, spec, lane_view, running)
+        lane, found = _lane(spec, lane_view, running, _described(spec, lane_view.spec, lane_view.rendered, model), seen.name)
         shown.append(lane)
         changes += found
     for lane, found in _leaving(seen.name, spec, running):
@@ -82,13 +89,14 @@ def _around(seen: observed.Observed, running: Running | None) -> list[dict[str, 
     return objects.built(before, running.spec, lane_views)
 
 
-def _lane(name: str, spec: specs.LLMServiceSpec, lane: views.View, running: Running | None) -> tuple[types.Lane, list[types.ObjectChange]]:
+def _lane(
+    spec: specs.LLMServiceSpec, lane: views.View, running: Running | None, described: types.Lane, name: str,
+) -> tuple[types.Lane, list[types.ObjectChange]]:
     """One lane of a spec that can be followed, and its objects that change."""
     own, status = lane.spec, lane.status
-    described = _described(spec, own, lane.rendered)
     before = next((item for item in running.spec.lanes if item.name == own.name), None) if running else None
     pods, at_once = differences.of_lane(running.spec, spec, own.name) if running and before else ((), ())
-    change = _change(lane)
+    change = _change(lane, described.memory if spec.rollout.preflight is specs.Preflight.ENFORCE else None)
     revision = choosing.choose(lane).id
     changes: list[types.ObjectChange] = []
     if change is types.Change.CREATE:
@@ -101,36 +109,42 @@ def _lane(name: str, spec: specs.LLMServiceSpec, lane: views.View, running: Runn
         changes.append(objects.resized(name, own.name, status.stable))
     trial = change in (types.Change.CANARY, types.Change.CONTINUE)
     need = gpus.rollout(spec, own, lane.rendered.gpus) if trial or running is None else (gpus.steady(own, lane.rendered.gpus),)
-    about = _about(change, status, revision)
+    about = _about(change, status, revision, described.memory)
     return dataclasses.replace(described, change=change, about=about, canaried=pods if trial else (), at_once=at_once, gpus=need), changes
 
 
-def _described(spec: specs.LLMServiceSpec, lane: specs.Lane, rendered: revisions.Rendered) -> types.Lane:
+def _described(spec: specs.LLMServiceSpec, lane: specs.Lane, rendered: revisions.Rendered, model: fitness.Model) -> types.Lane:
     """What the lane's engine would run."""
     settings = effective.settings(spec, lane, versions.resolve(spec.engine))
     flags = tuple(types.Flag(item.name, item.value, item.origin.value, item.field) for item in settings.values())
     container = next(item for item in rendered.template["spec"]["containers"] if item["name"] == "engine")
-    return types.Lane(lane.name, revision=rendered.hash, command=tuple(container["command"]), flags=flags)
+    memory = None if spec.rollout.preflight is specs.Preflight.OFF else fitness.check(spec, lane, model)
+    return types.Lane(lane.name, revision=rendered.hash, command=tuple(container["command"]), flags=flags, memory=memory)
 
 
-def _change(lane: views.View) -> types.Change:
+def _change(lane: views.View, memory: Preflight | None) -> types.Change:
+    """What becomes of it; `memory` is what may keep a revision from being started."""
     status, wanted = lane.status, lane.rendered.hash
+    unfit = memory is not None and memory.answer is Answer.NO
     if not status.stable:
-        return types.Change.CREATE
+        return types.Change.UNFIT if unfit else types.Change.CREATE
     if status.canary and not status.trial and wanted == views.hash_of(status.canary):
         return types.Change.CONTINUE
     if not lane.differs:
         return types.Change.REVERT if status.canary and not status.trial else types.Change.NONE
-    return types.Change.BLOCKED if lane.rejected else types.Change.CANARY
+    if lane.rejected:
+        return types.Change.BLOCKED
+    return types.Change.UNFIT if unfit else types.Change.CANARY
 
 
-def _about(change: types.Change, status: statuses.LaneStatus, revision: str) -> str:
+def _about(change: types.Change, status: statuses.LaneStatus, revision: str, memory: Preflight | None = None) -> str:
     ends = f"; the trial of {status.canary} ends" if status.canary else ""
     return {
         types.Change.CREATE: f"first revision {revision}, without a canary: nothing serves that it could be compared with",
         types.Change.CANARY: f"revision {revision} is tried beside {status.stable}{ends}",
         types.Change.CONTINUE: f"the trial of {status.canary} goes on",
         types.Change.REVERT: f"back to {status.stable}, which serves{ends}",
+        types.Change.UNFIT: f"revision {revision} is not started (rollout.preflight): it {memory.sentence if memory else ''}",
         types.Change.BLOCKED: f"revision {revision} was rolled back before; {status.stable} stays until the spec changes or `fairlane retry`",
         types.Change.NONE: f"{status.stable} stays: the engine pods are the same",
         types.Change.REMOVE: f"{status.stable} drains and goes{ends}",

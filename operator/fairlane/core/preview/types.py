@@ -4,6 +4,8 @@ import dataclasses
 import enum
 from typing import Any
 
+from ..engine.memory.answer import Preflight
+
 
 class Change(enum.StrEnum):
     """What becomes of a lane."""
@@ -12,6 +14,7 @@ class Change(enum.StrEnum):
     CANARY = "Canary"          # another revision, which is tried first
     CONTINUE = "Continue"      # the revision that is on trial already
     REVERT = "Revert"          # back to the stable: the running trial ends
+    UNFIT = "Unfit"            # a revision that does not fit the GPU: it is not started (rollout.preflight: Enforce)
     BLOCKED = "Blocked"        # a revision that was rolled back before: only `fairlane retry` tries it again
     NONE = "None"              # the same engine pods
     REMOVE = "Remove"          # the lane leaves: its route first, its pods when every router has let go of them
@@ -71,6 +74,7 @@ class Lane:
     canaried: tuple[Difference, ...] = ()          # fields that make another revision
     at_once: tuple[Difference, ...] = ()           # fields that apply without a canary
     gpus: tuple[GpuNeed, ...] = ()
+    memory: Preflight | None = None                # None: rollout.preflight is Off
     warnings: tuple[str, ...] = ()
 
 
@@ -89,7 +93,7 @@ class Preview:
     @property
     def would_be_refused(self) -> bool:
         """Whether the API server refuses it, or the operator says Stalled."""
-        return bool(self.refused) or any(lane.refused for lane in self.lanes)
+        return bool(self.refused) or any(lane.refused or lane.change is Change.UNFIT for lane in self.lanes)
 
     @property
     def pending(self) -> bool:

@@ -6,7 +6,7 @@ from ...api import spec as specs
 from ...api import status as statuses
 from .. import observed, planned
 from .. import revisions as storing
-from . import agents, commands, phases, reasons, record
+from . import agents, commands, fitting, phases, reasons, record
 from . import view as views
 
 
@@ -29,9 +29,9 @@ def advance(seen: observed.Observed, spec: specs.LLMServiceSpec, rendered: dict[
     command = commands.due(seen.command, seen.status.handled_commands)
     for lane in spec.lanes:
         waits_for = next((item.view.spec.name for item in moved if _wants_a_node(item)), "")
-        now = dataclasses.replace(make(seen, spec.rollout, lane, rendered[lane.name], judge), waits_for=waits_for)
+        now = dataclasses.replace(make(seen, spec.rollout, lane, rendered[lane.name], judge), waits_for=waits_for, fit=fitting.checked(seen, spec, lane))
         move = commands.follow(now, command) if command is not None and command.lane == lane.name else phases.advance(now)
-        moved.append(Moved(now, move))
+        moved.append(Moved(now, dataclasses.replace(move, status=fitting.remembered(seen, spec, now, move.status))))
     return moved
 
 

@@ -1,13 +1,17 @@
 """Idle and what leads out of it: a lane's first revision, a new trial, or the reason why none starts."""
 
+import dataclasses
+
 from ...api import status as statuses
 from .. import clock
 from .. import revisions as storing
-from . import baseline, expectation, loading, reasons, revisions, view
+from . import baseline, expectation, fitting, loading, reasons, revisions, view
 
 
 def first(lane: view.View) -> view.Move:
     """Give the lane its first revision: there is nothing to compare it with, so it needs no trial."""
+    if why := fitting.obstacle(lane):
+        return fitting.stopped(lane, settled(lane, "", ""), why)
     revision = revisions.choose(lane)
     replaced = f", in place of {lane.status.stable}, which never served" if lane.status.stable else ""
     message = f"first revision {revision.id} with {lane.spec.replicas} replicas{replaced}"
@@ -15,7 +19,7 @@ def first(lane: view.View) -> view.Move:
         lane.status, stable=revision.id, phase=statuses.Phase.IDLE, phase_since=clock.text(lane.now), stable_down_since=None,
         reason=reasons.STARTING, message=message,
     )
-    return view.Move(status, (view.normal(reasons.EVENT_LANE_CREATED, f"{lane.spec.name}: {message}"),), created=revision)
+    return view.Move(status, (view.normal(reasons.EVENT_LANE_CREATED, f"{lane.spec.name}: {message}"), *fitting.warnings(lane)), created=revision)
 
 
 def never_served(lane: view.View) -> bool:
@@ -30,6 +34,8 @@ def idle(lane: view.View) -> view.Move:
         return view.Move(settled(lane, *_serving(lane)))
     if lane.rejected:
         return view.Move(settled(lane, reasons.REJECTED, _rejection(lane)))
+    if why := fitting.obstacle(lane):
+        return fitting.stopped(lane, settled(lane, "", ""), why)
     if lane.status.paused:
         return _wait(lane, reasons.PAUSED, f"paused before revision {lane.rendered.hash} starts; `fairlane resume` goes on")
     if lane.waits_for:
@@ -80,7 +86,8 @@ def _wait(lane: view.View, reason: str, message: str) -> view.Move:
 
 def _start(lane: view.View) -> view.Move:
     revision = revisions.choose(lane)
-    return started(lane, revision, f"revision {revision.id} is on trial beside {lane.status.stable}")
+    move = started(lane, revision, f"revision {revision.id} is on trial beside {lane.status.stable}")
+    return dataclasses.replace(move, events=(*move.events, *fitting.warnings(lane)))
 
 
 def started(lane: view.View, revision: storing.Revision, about: str, *, trial: bool = False) -> view.Move:

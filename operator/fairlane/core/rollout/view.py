@@ -8,6 +8,7 @@ from ...api import spec as specs
 from ...api import status as statuses
 from .. import observed, planned
 from .. import revisions as storing
+from ..engine.memory.answer import Preflight
 from ..judge import types as judging
 from . import agents
 
@@ -31,6 +32,7 @@ class View:
     judge: Judge
     history: tuple[statuses.RolloutRecord, ...] = ()
     waits_for: str = ""                      # an earlier lane that waits for a GPU
+    fit: Preflight | None = None             # of the desired revision's memory; None: the preflight is off
     rate: float | None = None                # requests/s of the lane in the last hour; None: not known
 
     def of(self, revision: str) -> tuple[observed.Pod, ...]:

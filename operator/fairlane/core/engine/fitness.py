@@ -1,0 +1,34 @@
+"""Will a lane's engine load on its GPU? The memory preflight of one lane of a spec."""
+
+from ...api import spec as specs
+from .. import names
+from . import effective, modelfiles, versions
+from .memory import architecture, gpus, need, preflight
+from .memory.answer import Preflight
+from .memory.unknown import Unknown
+
+_SHARED = ("revision", "dtype", "quantization", "tensor-parallel-size", "pipeline-parallel-size")   # what the weights of one GPU depend on
+
+Model = modelfiles.ModelFiles | Unknown
+
+
+def check(spec: specs.LLMServiceSpec, lane: specs.Lane, model: Model, correction: int | None = None) -> Preflight:
+    """Return the answer for the lane's effective flags; `correction` in bytes is that of an earlier load. Refused where the flags cannot be."""
+    version = versions.resolve(spec.engine)
+    settings = effective.settings(spec, lane, version)
+    found = model if isinstance(model, Unknown) else architecture.read(model.config, model.weight_bytes)
+    demand = need.demand(settings, version, spec.engine.gpu)
+    return preflight.preflight(found, gpus.usable(spec.engine.gpu), demand, typical_tokens=typical(lane), correction=correction)
+
+
+def key(spec: specs.LLMServiceSpec, lane: specs.Lane) -> str:
+    """Return what an earlier load's correction holds for: the model, its quantisation and the GPUs, as a digest."""
+    flags = {name: setting.value for name, setting in effective.settings(spec, lane, versions.resolve(spec.engine)).items() if name in _SHARED}
+    gpu = spec.engine.gpu.model_dump(mode="json", by_alias=True)
+    return names.digest([spec.model.uri, gpu, flags])
+
+
+def typical(lane: specs.Lane) -> int | None:
+    """Return the tokens of the longest sequence that the router lets in: prompt and answer; None where neither is bounded."""
+    prompt, answer = lane.match.max_prompt_tokens, lane.admission.max_output_tokens
+    return (prompt or 0) + (answer or 0) or None

@@ -1,0 +1,91 @@
+"""Memory, before and after a revision loads: what may not start, what is told, what the engine measured of what was computed."""
+
+from collections.abc import Mapping
+
+from ...api import spec as specs
+from ...api import status as statuses
+from .. import observed, planned
+from ..engine import fitness
+from ..engine.memory import compare
+from ..engine.memory.answer import Answer, Preflight
+from ..engine.memory.unknown import Unknown
+from . import reasons, view
+
+_MIB = 2**20
+
+
+def checked(seen: observed.Observed, spec: specs.LLMServiceSpec, lane: specs.Lane) -> Preflight | None:
+    """Return the answer for what the spec asks for; None where the preflight is off."""
+    if spec.rollout.preflight is specs.Preflight.OFF:
+        return None
+    return fitness.check(spec, lane, seen.model, correction(_memory(seen.status, lane.name), fitness.key(spec, lane)))
+
+
+def correction(memory: statuses.MemoryStatus | None, key: str) -> int | None:
+    """Return what an earlier load of the same model on the same GPUs taught, in bytes; None where there was none."""
+    if memory is None or memory.correction_mib is None or memory.key != key:
+        return None
+    return memory.correction_mib * _MIB
+
+
+def obstacle(lane: view.View) -> str:
+    """Return why the desired revision may not start; empty where it may."""
+    if lane.rollout.preflight is not specs.Preflight.ENFORCE or lane.fit is None or lane.fit.answer is not Answer.NO:
+        return ""
+    return f"revision {lane.rendered.hash} is not started: it {lane.fit.sentence} (rollout.preflight: Enforce)"
+
+
+def stopped(lane: view.View, status: statuses.LaneStatus, why: str) -> view.Move:
+    """Return the lane as it stays, and what is told the first time."""
+    message = view.clipped(f"{status.stable} serves; {why}" if status.stable else why)
+    after = view.changed(status, reason=reasons.DOES_NOT_FIT, message=message)
+    told = lane.status.reason == reasons.DOES_NOT_FIT and lane.status.message == message
+    return view.Move(after, () if told else (view.warning(reasons.EVENT_UNFIT, f"{lane.spec.name}: {why}"),))
+
+
+def warnings(lane: view.View) -> tuple[planned.Event, ...]:
+    """Return what is told of a revision that starts although it does not fit."""
+    if lane.fit is None or lane.fit.answer is not Answer.NO:
+        return ()
+    return (view.warning(reasons.EVENT_UNFIT, f"{lane.spec.name}: revision {lane.rendered.hash} {lane.fit.sentence}; it is started (rollout.preflight: Warn)"),)
+
+
+def remembered(seen: observed.Observed, spec: specs.LLMServiceSpec, lane: view.View, status: statuses.LaneStatus) -> statuses.LaneStatus:
+    """Return the status with what is known of the lane's memory: the prediction for the desired revision, then what its engine measured."""
+    if lane.fit is None:
+        return status
+    memory, key = status.memory, fitness.key(spec, lane.spec)
+    if memory is None or memory.revision != lane.rendered.hash or memory.measured_kv_tokens is None:
+        memory = _predicted(lane.rendered.hash, lane.fit, memory if memory is not None and memory.key == key else None, key)
+        memory = _measured(memory, lane.fit, seen.caches.get(status.canary or status.stable, {}), status)
+    return view.changed(status, memory=memory)
+
+
+def unmeasured(lane: statuses.LaneStatus) -> str:
+    """Return the revision whose engine's own numbers are still wanted; empty where none are."""
+    running = lane.canary or lane.stable
+    wanted = lane.memory is not None and lane.memory.measured_kv_tokens is None and view.hash_of(running) == lane.memory.revision
+    return running if wanted and running and (lane.canary_ready_replicas if lane.canary else lane.ready_replicas) else ""
+
+
+def _predicted(revision: str, fit: Preflight, before: statuses.MemoryStatus | None, key: str) -> statuses.MemoryStatus:
+    """The prediction, with the correction that went into it."""
+    return statuses.MemoryStatus(
+        revision=revision, answer=fit.answer.value, message=fit.sentence, predicted_kv_tokens=fit.kv_tokens,
+        correction_mib=before.correction_mib if before else None, key=key,
+    )
+
+
+def _measured(memory: statuses.MemoryStatus, fit: Preflight, labels: Mapping[str, str], status: statuses.LaneStatus) -> statuses.MemoryStatus:
+    """The prediction beside what the engine says, if it says it by now."""
+    if not labels or fit.pool is None or view.hash_of(status.canary or status.stable) != memory.revision:
+        return memory
+    found = compare.compare(fit.pool, labels)
+    if isinstance(found, Unknown):
+        return memory
+    learnt = memory.correction_mib if found.correction is None else round(found.correction / _MIB)
+    return memory.model_copy(update={"measured_kv_tokens": found.measured_tokens, "correction_mib": learnt})
+
+
+def _memory(status: statuses.LLMServiceStatus, lane: str) -> statuses.MemoryStatus | None:
+    return next((item.memory for item in status.lanes if item.name == lane), None)
