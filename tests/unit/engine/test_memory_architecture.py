@@ -7,9 +7,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.engine import memory_models as models
 
-from fairlane.core.engine.memory import architecture
+from fairlane.core.engine.memory import architecture, estimate, need
 from fairlane.core.engine.memory.attention import Kind
 from fairlane.core.engine.memory.unknown import Unknown
+
+
+@pytest.mark.parametrize(("name", "flags", "expected"), [
+    pytest.param("llama-3.1-8b", {}, 131_072, id="grouped heads, as vLLM's own config says (131072)"),
+    pytest.param("llama-3.1-8b", {"kv_cache_dtype": "fp8"}, 65_536, id="fp8 halves it"),
+    pytest.param("llama-3.1-8b", {"dtype": "float32"}, 262_144, id="float32 doubles it"),
+    pytest.param("llama-3.1-8b", {"dtype": "float32", "kv_cache_dtype": "bfloat16"}, 131_072, id="a type of its own"),
+    pytest.param("llama-3.1-8b", {"pipeline_parallel_size": 2}, 65_536, id="half of the layers on each of two stages"),
+    pytest.param("qwen2.5-72b", {"tensor_parallel_size": 4}, 81_920, id="heads shared among four, as vLLM's own config says (81920)"),
+    pytest.param("qwen2.5-72b", {"tensor_parallel_size": 8}, 40_960, id="one head on each of eight"),
+    pytest.param("qwen2.5-72b", {"tensor_parallel_size": 16}, 40_960, id="more GPUs than heads: each keeps a copy"),
+    pytest.param("deepseek-v3", {}, 70_272, id="one compressed vector: 61 x 576 x 2"),
+    pytest.param("deepseek-v3", {"tensor_parallel_size": 8}, 70_272, id="which nobody shares"),
+    pytest.param("mistral-small-3.1-24b", {}, 163_840, id="fields in text_config"),
+    pytest.param("smollm2-135m", {}, 23_040, id="a small model"),
+])
+def test_bytes_per_token(name: str, flags: dict[str, Any], expected: int) -> None:
+    assert expected == estimate.cache(models.model(name), need.Demand(**flags)).token_bytes
 
 
 @pytest.mark.parametrize(("name", "parameters"), [
