@@ -6,7 +6,8 @@ import pathlib
 from typing import Any
 
 from fairlane.api import spec as specs
-from fairlane.core.engine.memory import architecture, gpus
+from fairlane.core.engine.memory import architecture, gpus, need, preflight
+from fairlane.core.engine.memory.answer import Preflight
 
 GIB = 2**30
 MODELS = pathlib.Path(__file__).parent / "models"
@@ -44,3 +45,11 @@ def usable(product: str) -> gpus.Usable:
 def with_memory(gib: float) -> gpus.Usable:
     """A GPU of exactly so much memory, with NVLink."""
     return gpus.Usable(int(gib * GIB), int(gib * GIB), has_links=True, source="a test")
+
+
+def asked(
+    name: str, product: str, *, weight_bytes: int | None = None, typical_tokens: int | None = None, correction: int | None = None, **flags: Any,
+) -> Preflight:
+    """The answer for a model on a GPU, with the steps of an L4 unless told otherwise."""
+    demand = need.Demand(**SMALL_STEPS | flags)
+    return preflight.preflight(model(name, weight_bytes), usable(product), demand, typical_tokens=typical_tokens, correction=correction)
