@@ -32,14 +32,14 @@ def flags(version: versions.Version, gpu: specs.Gpu) -> Mapping[str, Any]:
 def _capacity(version: versions.Version, gpu: specs.Gpu) -> dict[str, int]:
     if gpu.memory is None:
         return {}
-    memory = _bytes(gpu.memory) / _GIB
+    memory = bytes_of(gpu.memory) / _GIB
     product = (gpu.product or "").lower()
     row = next(row for row in _data()["capacity"] if _since(row) <= version and memory >= row["gib"] and not ("except" in row and row["except"] in product))
     return {name: row[name] for name in ("max-num-batched-tokens", "max-num-seqs")}
 
 
-def _bytes(quantity: str) -> float:
-    """The bytes of a `base.Quantity`."""
+def bytes_of(quantity: str) -> float:
+    """Return the bytes of a `base.Quantity`; ValueError where it is none."""
     found = _AMOUNT.fullmatch(quantity)
     if found is None or found[2] not in _UNITS:
         raise ValueError(f"{quantity!r} is no quantity; write it as 24Gi")
