@@ -10,7 +10,6 @@ from . import revisions as stored
 from . import service
 from . import traffic as measured
 from .engine import fitness
-from .engine.memory.unknown import Unknown
 from .judge import types as judging
 from .load import document as sending
 from .routing import document as routing
@@ -121,7 +120,7 @@ class Observed:
     rates: Mapping[str, float] = dataclasses.field(default_factory=dict)   # requests/s in the last hour by lane, where a canary loads
     loads: Mapping[str, sending.Load] = dataclasses.field(default_factory=dict)          # by lane: what the senders of synthetic load were told last
     traffic: Mapping[str, measured.Traffic] = dataclasses.field(default_factory=dict)   # by lane, where it may get synthetic load
-    model: fitness.Model = Unknown("the model's files were not read")
+    model: fitness.Model | None = None                # what the model's files say; None: nothing depends on it now
     caches: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)   # by revision that has just loaded: labels of vllm:cache_config_info
     heartbeat_renewed: datetime.datetime | None = None
     settings: Settings = Settings()

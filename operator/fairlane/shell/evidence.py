@@ -8,7 +8,7 @@ import httpx
 from ..api import spec as specs
 from ..core import errors, observed
 from ..core.judge import types as judging
-from . import kube, prometheus, secrets, shapes
+from . import caches, kube, prometheus, secrets, shapes
 
 _KEPT = 32   # clients
 
@@ -29,8 +29,8 @@ class Gatherer:
             return self._none(value, "NotConfigured", str(error))
         except kube.KubeError as error:
             return self._none(value, "PrometheusError", str(error))
-        gathered, traffic = await asyncio.gather(prometheus.gather(value, client), shapes.read(value, client))
-        return dataclasses.replace(gathered, traffic=traffic)
+        gathered, traffic, loaded = await asyncio.gather(prometheus.gather(value, client), shapes.read(value, client), caches.read(value, client))
+        return dataclasses.replace(gathered, traffic=traffic, caches=loaded)
 
     async def close(self) -> None:
         """Close all connections."""

@@ -35,6 +35,7 @@ class Gathered:
     evidence: Mapping[str, types.Evidence | types.Unavailable] = dataclasses.field(default_factory=dict)
     rates: Mapping[str, float] = dataclasses.field(default_factory=dict)     # requests/s in the last hour, where a canary loads
     traffic: Mapping[str, measured.Traffic] = dataclasses.field(default_factory=dict)     # where a lane may get synthetic load
+    caches: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)     # by revision that has just loaded: its KV cache
 
 
 class _BadAnswer(errors.FairlaneError):

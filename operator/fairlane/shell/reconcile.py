@@ -9,10 +9,13 @@ from collections.abc import Awaitable, Callable
 
 from ..api import status as statuses
 from ..core import clock, errors, observed, planned
+from ..core.engine import fitness
 from ..core.judge import types as judging
+from ..core.rollout import fitting
 from . import kube, observe, prometheus, queue, telemetry, write
 
 Gather = Callable[[observed.Observed], Awaitable[prometheus.Gathered]]
+Model = Callable[[observed.Observed], Awaitable[fitness.Model | None]]
 Decide = Callable[[observed.Observed], planned.Plan]
 
 _SOON = 0.5               # seconds until the next try after somebody else wrote first
@@ -32,6 +35,7 @@ class Parts:
     observer: observe.Observer
     writer: write.Writer
     gather: Gather
+    model: Model
     decide: Decide
     counters: telemetry.Telemetry
     leads: Callable[[], bool]
@@ -76,8 +80,9 @@ class Reconciler:
         if seen is None:
             self._forget(key)
             return None
-        gathered = await self._gathered(seen.observed)
-        known = dataclasses.replace(seen.observed, evidence=gathered.evidence, rates=gathered.rates, traffic=gathered.traffic)
+        gathered, model = await asyncio.gather(self._gathered(seen.observed), self._parts.model(seen.observed))
+        numbers = {field.name: getattr(gathered, field.name) for field in dataclasses.fields(gathered)}
+        known = dataclasses.replace(seen.observed, model=model, **numbers)
         seen = dataclasses.replace(seen, observed=known)
         plan = self._parts.decide(seen.observed)
         await self._carry_out(plan, seen)
@@ -87,7 +92,7 @@ class Reconciler:
     async def _gathered(self, value: observed.Observed) -> prometheus.Gathered:
         """Return what Prometheus says of the lanes on trial, within a bounded time."""
         lanes = [lane.name for lane in value.status.lanes if lane.canary]
-        if value.spec is None or not lanes:
+        if value.spec is None or not (lanes or any(map(fitting.unmeasured, value.status.lanes))):
             return prometheus.Gathered()
         try:
             async with asyncio.timeout(_EVIDENCE_LIMIT):

@@ -72,6 +72,9 @@ class Bench:
         async def gather(value: observed.Observed) -> prometheus.Gathered:
             return self.gathered
 
+        async def model(value: observed.Observed) -> None:
+            return None
+
         def decide(value: observed.Observed) -> planned.Plan:
             self.seen.append(value)
             return self.decide(value)
@@ -80,6 +83,7 @@ class Bench:
             observer=observe.Observer(self.api, observed.Settings()),
             writer=write.Writer(self.api, self.counters),
             gather=gather,
+            model=model,
             decide=decide,
             counters=self.counters,
             leads=lambda: self.leading,

@@ -12,9 +12,9 @@ from fairlane.api import spec as specs
 from fairlane.api import status as statuses
 from fairlane.core import clock, names, observed, plan, planned
 from fairlane.core import traffic as measured
-from fairlane.core.engine import render
+from fairlane.core.engine import fitness, render
 from fairlane.core.judge import types as judging
-from fairlane.core.rollout import view
+from fairlane.core.rollout import fitting, view
 from fairlane.core.routing import document
 
 PHASE = statuses.Phase
@@ -74,6 +74,8 @@ class World:
     judge: view.Judge = judge
     until_of: Callable[[str], datetime.datetime | None] = until
     traffic: dict[str, measured.Traffic] = dataclasses.field(default_factory=dict)
+    model: fitness.Model | None = None               # what the model's files say
+    caches: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)      # what loaded engines say of their KV cache, by hash
     excused: bool = False        # the user asked for what is otherwise never done: replacing in place
 
     def hash(self, lane: str) -> str:
@@ -102,8 +104,13 @@ class World:
             status=self.status, command=self.command, revisions=seen.revisions(), deployments=seen.observed_deployments(), pods=seen.observed_pods(),
             router_pods=seen.observed_routers(), router_ready=sum(pod.ready for pod in seen.observed_routers()), routes=seen.routes(),
             children=seen.observed_children(), evidence=self.evidence(),
-            loads=seen.loads(), traffic=self.traffic if self.metrics else {},
+            loads=seen.loads(), traffic=self.traffic if self.metrics else {}, model=self.model, caches=self._caches(),
         )
+
+    def _caches(self) -> dict[str, dict[str, str]]:
+        """What the shell brings: the labels of revisions that are wanted and have loaded."""
+        wanted = [fitting.unmeasured(lane) for lane in self.status.lanes]
+        return {revision: self.caches[view.hash_of(revision)] for revision in wanted if view.hash_of(revision) in self.caches}
 
     def evidence(self) -> dict[str, judging.Evidence | judging.Unavailable]:
         """What Prometheus says of every canary that has or had weight."""

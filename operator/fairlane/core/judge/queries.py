@@ -28,6 +28,7 @@ PREFIX_QUERIES = ("vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_quer
 PREFIX_HITS = ("vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total")
 PREEMPTIONS, GENERATED, FINISHED = "vllm:num_preemptions_total", "vllm:generation_tokens_total", "vllm:request_success_total"
 RUNNING, WAITING = "vllm:num_requests_running", "vllm:num_requests_waiting"
+CACHE = "vllm:cache_config_info"
 KV_USE = ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")
 GPU_BUSY, GPU_USED, GPU_FREE = "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE"     # dcgm-exporter's: percent, MiB, MiB
 
@@ -103,6 +104,12 @@ def rate(service: str, namespace: str, lane: str, labels: Mapping[str, str]) -> 
     tries = _selector(router.TRIES, window, window.routers, lane=True)
     first = f"min(min_over_time(timestamp({tries})[{RATE_OVER}s:60s]))"
     return Query("rate", f"sum(increase({tries}[{RATE_OVER}s])) / clamp_min(time() - {first}, 60)", None)
+
+
+def cache(service: str, namespace: str, lane: str, revision: str, labels: Mapping[str, str]) -> Query:
+    """What asks for the size of the KV cache that a revision's engines have: labels of a series whose value says nothing."""
+    window = Window(service, namespace, lane, revision, revision, labels=labels)
+    return Query("cache", f"max by (num_gpu_blocks, block_size, cache_dtype, num_gpu_blocks_override) ({_selector(CACHE, window, window.pods(revision))})", None)
 
 
 def _previous(window: Window, cursor: types.Cursor, end: float, length: int) -> tuple[Query, ...]:

@@ -15,10 +15,17 @@ _MIB = 2**20
 
 
 def checked(seen: observed.Observed, spec: specs.LLMServiceSpec, lane: specs.Lane) -> Preflight | None:
-    """Return the answer for what the spec asks for; None where the preflight is off."""
-    if spec.rollout.preflight is specs.Preflight.OFF:
+    """Return the answer for what the spec asks for; None where it is off, or nothing depends on it now."""
+    if spec.rollout.preflight is specs.Preflight.OFF or seen.model is None:
         return None
     return fitness.check(spec, lane, seen.model, correction(_memory(seen.status, lane.name), fitness.key(spec, lane)))
+
+
+def asks(seen: observed.Observed) -> bool:
+    """Whether the pass may start a revision, or compare what an engine measured: then the model's files are needed."""
+    lanes = seen.status.lanes
+    starts = any(not lane.canary and lane.desired_hash != view.hash_of(lane.stable) and lane.desired_hash not in lane.rejected for lane in lanes)
+    return not lanes or seen.generation != seen.status.observed_generation or starts or any(unmeasured(lane) for lane in lanes)
 
 
 def correction(memory: statuses.MemoryStatus | None, key: str) -> int | None:
@@ -64,7 +71,9 @@ def remembered(seen: observed.Observed, spec: specs.LLMServiceSpec, lane: view.V
 def unmeasured(lane: statuses.LaneStatus) -> str:
     """Return the revision whose engine's own numbers are still wanted; empty where none are."""
     running = lane.canary or lane.stable
-    wanted = lane.memory is not None and lane.memory.measured_kv_tokens is None and view.hash_of(running) == lane.memory.revision
+    memory = lane.memory
+    is_open = memory is not None and memory.measured_kv_tokens is None and memory.predicted_kv_tokens is not None
+    wanted = is_open and memory is not None and view.hash_of(running) == memory.revision
     return running if wanted and running and (lane.canary_ready_replicas if lane.canary else lane.ready_replicas) else ""
 
 
