@@ -34,10 +34,10 @@ async def test_config_and_index_are_read() -> None:
 
 
 @pytest.mark.parametrize(("head", "expected"), [
-    pytest.param(httpx.Response(302, headers={"x-linked-size": "269060552", "location": "https://elsewhere.example/x"}), 269060552, id="the hub says it itself"),
+    pytest.param(httpx.Response(302, headers={"x-linked-size": "269060552", "location": "https://x.example"}), 269060552, id="the hub says it itself"),
     pytest.param(httpx.Response(200, headers={"content-length": "77"}), 77, id="a plain server says it"),
     pytest.param(httpx.Response(404), None, id="there is no such file"),
-    pytest.param(httpx.Response(302, headers={"location": "https://elsewhere.example/x", "content-length": "12"}), None, id="the length of a redirection is not it"),
+    pytest.param(httpx.Response(302, headers={"location": "https://x.example", "content-length": "12"}), None, id="the length of a redirection is not it"),
 ])
 async def test_the_size_of_one_file_is_asked_for_and_the_file_is_not_fetched(head: httpx.Response, expected: int | None) -> None:
     found = await fetched(serving(config__json=httpx.Response(200, text=CONFIG), model__safetensors=head))
@@ -99,7 +99,7 @@ def test_a_folder_says_the_same(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize(("make", "words"), [
-    pytest.param(lambda path: None, "has no config.json", id="an empty folder"),
+    pytest.param(lambda _: None, "has no config.json", id="an empty folder"),
     pytest.param(lambda path: (path / "config.json").write_bytes(b"\xff"), "cannot be read", id="bytes that are no text"),
 ])
 def test_a_folder_without_a_model_is_unknown(tmp_path: pathlib.Path, make: Callable[[pathlib.Path], object], words: str) -> None:

@@ -67,7 +67,9 @@ async def test_the_hub_is_asked_only_where_a_decision_depends_on_it(api: kube.Ku
     assert len(hub.asked) == expected
 
 
-@pytest.mark.parametrize(("answer", "kept"), [pytest.param(FOUND, 3600, id="files for an hour"), pytest.param(Unknown("away"), 300, id="an outage for five minutes")])
+@pytest.mark.parametrize(("answer", "kept"), [
+    pytest.param(FOUND, 3600, id="files for an hour"), pytest.param(Unknown("away"), 300, id="an outage for five minutes"),
+])
 async def test_answers_are_kept(api: kube.Kube, answer: fitness.Model, kept: float) -> None:
     hub = Hub(answer)
     reader = hub.reader(api)

@@ -46,7 +46,7 @@ def test_a_revision_that_does_not_fit_is_not_started() -> None:
     assert (stalled.status, stalled.reason) == ("True", "DoesNotFit")
     assert "does not fit: " in stalled.message
     assert "120,000 tokens" in stalled.message
-    assert [(item.type, item.status) for item in made.status.conditions if item.type in ("Ready", "Reconciling")] == [("Ready", "True"), ("Reconciling", "False")]
+    assert (condition(made, "Ready").status, condition(made, "Reconciling").status) == ("True", "False")
     assert [event.reason for event in made.events].count("DoesNotFit") == 1
 
 

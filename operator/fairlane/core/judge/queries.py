@@ -109,7 +109,8 @@ def rate(service: str, namespace: str, lane: str, labels: Mapping[str, str]) -> 
 def cache(service: str, namespace: str, lane: str, revision: str, labels: Mapping[str, str]) -> Query:
     """What asks for the size of the KV cache that a revision's engines have: labels of a series whose value says nothing."""
     window = Window(service, namespace, lane, revision, revision, labels=labels)
-    return Query("cache", f"max by (num_gpu_blocks, block_size, cache_dtype, num_gpu_blocks_override) ({_selector(CACHE, window, window.pods(revision))})", None)
+    series = _selector(CACHE, window, window.pods(revision))
+    return Query("cache", f"max by (num_gpu_blocks, block_size, cache_dtype, num_gpu_blocks_override) ({series})", None)
 
 
 def _previous(window: Window, cursor: types.Cursor, end: float, length: int) -> tuple[Query, ...]:
