@@ -100,6 +100,29 @@ def test_the_message_says_what_failed_and_what_to_do(container: observed.Contain
     assert expected == found.message
 
 
+def test_more_of_the_log_is_searched_where_the_last_words_are_a_consequence() -> None:
+    consequence = "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n"
+    container = dataclasses.replace(_crashed(consequence), log=f"{KV}{consequence}")
+    found = loading.failure(views.lane(pods=(views.pod(container=container),)), views.CANARY)
+    assert found is not None
+    assert (found.reason, "fits: 20,970" in found.message) == ("KVCacheTooSmall", True)
+
+
+@pytest.mark.parametrize(
+    ("words", "log", "expected"),
+    [
+        pytest.param("ValueError: No available memory for the cache blocks.", KV, "NoCacheMemory", id="the last words are the nearer ones"),
+        pytest.param("KeyError: 1", "KeyError: 2", "its last words: KeyError: 1;", id="a log that says no more"),
+        pytest.param("Engine core initialization failed", "quiet", "its engine process ended while it started", id="a log that was rotated away"),
+    ],
+)
+def test_the_last_words_come_first(words: str, log: str, expected: str) -> None:
+    container = dataclasses.replace(_crashed(words), log=log)
+    found = loading.failure(views.lane(pods=(views.pod(container=container),)), views.CANARY)
+    assert found is not None
+    assert expected in f"{found.reason} {found.message}"
+
+
 EXAMPLES = [pytest.param(pattern, id=f"{pattern.kind}: {pattern.sentence}") for pattern in failures.patterns() if pattern.example]
 
 
@@ -146,6 +169,14 @@ def test_what_the_sentence_has_already_is_not_said_again() -> None:
 def test_the_load_deadline(since: float | None, expected: bool) -> None:
     seen = views.lane({"loading_since": views.ago(since) if since is not None else None})
     assert expected == (loading.overdue(seen, seen.status) is not None)
+
+
+def test_a_missed_deadline_has_the_engines_last_words() -> None:
+    container = observed.Container(log="(EngineCore pid=68) INFO 11-29 12:00:01 [a.py:1] Starting to load model /m...\nLoading: 25%\rLoading: 50%\n")
+    seen = views.lane({"loading_since": views.ago(1800)}, pods=(views.pod(ready=False, container=container),))
+    found = loading.overdue(seen, seen.status)
+    assert found is not None
+    assert found.message.endswith("; it said: Loading: 50%")
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,9 @@ def overdue(lane: view.View, status: statuses.LaneStatus) -> Trouble | None:
     if status.loading_since is None or clock.since(status.loading_since, lane.now) < base.seconds(lane.rollout.load_deadline):
         return None
     late = f"not ready within {lane.rollout.load_deadline} of being scheduled (rollout.loadDeadline)"
-    waits = next((_state(pod) for pod in lane.of(status.canary) if not pod.ready), "")
-    return Trouble(reasons.LOAD_DEADLINE, advice.joined(f"{late}; {waits}" if waits else late, _MORE_TIME))
+    pod = next((pod for pod in lane.of(status.canary) if not pod.ready), None)
+    said = enginelog.words(enginelog.telling(enginelog.read(pod.container.log)), _WORDS) if pod is not None else ""
+    return Trouble(reasons.LOAD_DEADLINE, advice.joined(f"{late}; {_state(pod)}" if pod is not None else late, _MORE_TIME, said))
 
 
 def blocked(lane: view.View, revision: str = "") -> Trouble | None:
@@ -76,9 +77,16 @@ def _crash(pod: observed.Pod) -> Trouble | None:
 
 
 def _classified(pod: observed.Pod) -> failures.Failure:
+    """What the pod died of: what its last words say, else what more of its log does. The last words are the nearer ones, but often only a consequence."""
     container = pod.container
-    text = container.terminated_message if container.terminated_message.strip() else container.waiting_message
-    return failures.classify(text, reason=container.terminated_reason, exit_code=container.exit_code, lane=pod.lane)
+    words = container.terminated_message if container.terminated_message.strip() else container.waiting_message
+    found = _failure(pod, words)
+    more = _failure(pod, container.log) if found.reason == reasons.CRASHED and container.log.strip() else found
+    return more if more.reason != reasons.CRASHED else found
+
+
+def _failure(pod: observed.Pod, text: str) -> failures.Failure:
+    return failures.classify(text, reason=pod.container.terminated_reason, exit_code=pod.container.exit_code, lane=pod.lane)
 
 
 def _image(pod: observed.Pod, lane: view.View) -> Trouble | None:
