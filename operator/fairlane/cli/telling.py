@@ -31,7 +31,8 @@ def advice(answer: why.Answer) -> Iterator[str]:
     told = answer.advice
     if not told.remedy:
         return
-    yield f"What failed: {answer.reason}" + (f": {told.failed}" if told.failed else "")
+    if failed := ": ".join(filter(None, (answer.reason, told.failed))):
+        yield f"What failed: {failed}"
     yield f"What to do: {told.remedy}"
     if told.said:
         yield f"It said: {told.said}"

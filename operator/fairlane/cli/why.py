@@ -18,7 +18,7 @@ _RESULTS = {
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """One lane's story. The verdict is the one that the evidence led to."""
+    """One lane's story. The verdict is the one that the evidence led to, the reason why the rollout ended or ends; empty where it does not."""
 
     lane: str
     headline: str
@@ -70,7 +70,7 @@ def _answer(service: Mapping[str, Any], lane: statuses.LaneStatus) -> Answer:
     records = views.records(service, lane.name)
     if records:
         return ended(records[0], lane.stable)
-    return Answer(lane.name, f"{lane.stable or 'nothing'} serves; no rollout has ended yet", lane.message, reason=lane.reason)
+    return Answer(lane.name, f"{lane.stable or 'nothing'} serves; no rollout has ended yet", lane.message)
 
 
 def _running(lane: statuses.LaneStatus) -> Answer:
@@ -78,7 +78,8 @@ def _running(lane: statuses.LaneStatus) -> Answer:
     headline = f"{lane.phase}: {canary}" + "".join(f"; {told}" for told in views.notes(lane))
     last = _last(lane.decisions)
     evidence, verdict = (lane.evidence, lane.verdict) if lane.evidence or not last else (last.evidence, last.verdict)
-    return Answer(lane.name, headline, lane.message or lane.reason, verdict, evidence, tuple(lane.decisions), lane.started_at, lane.expected, lane.reason)
+    reason = lane.reason if lane.phase is statuses.Phase.ROLLING_BACK else ""
+    return Answer(lane.name, headline, lane.message or lane.reason, verdict, evidence, tuple(lane.decisions), lane.started_at, lane.expected, reason)
 
 
 def _last(decisions: list[statuses.Decision]) -> statuses.Decision | None:

@@ -86,6 +86,19 @@ def test_a_canary_that_rolls_back_now_says_what_failed_too() -> None:
     assert next(telling.advice(found)).startswith("What failed: KVCacheTooSmall: one sequence of 29,000 tokens")
 
 
+def test_a_lane_whose_first_revision_fails_to_load_says_what_failed_too() -> None:
+    message = served.FAILED.replace("7c1f0a2b-1 was rolled back before it had any traffic", "revision 7c1f0a2b-1 is not ready yet")
+    first = {**served.CHAT, **IDLE, "message": message, "reason": "Starting"}
+    found = why.answers(served.service(lanes=[first], history=[]), "chat")[0]
+    assert next(telling.advice(found)) == "What failed: one sequence of 29,000 tokens needs 3.54 GiB of KV cache, the GPU has 2.56 GiB left"
+
+
+def test_a_first_revision_that_cannot_start_has_what_to_do_alone() -> None:
+    waits = {**served.CHAT, **IDLE, "message": "revision a-1 is not ready yet: pod p: ImagePullBackOff; what to do: check the image", "reason": "Starting"}
+    found = why.answers(served.service(lanes=[waits], history=[]), "chat")[0]
+    assert list(telling.advice(found)) == ["What to do: check the image"]
+
+
 def test_machines_get_the_reason_and_the_remedy_by_themselves() -> None:
     dumped = failed_load().dump()
     assert dumped["reason"] == "KVCacheTooSmall"
