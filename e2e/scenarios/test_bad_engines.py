@@ -19,7 +19,7 @@ LIMITED = manifests.pod({}, resources={"requests": {"cpu": "10m", "memory": "64M
         # 0.16 knew --swap-space, the engine in the image is 0.32: what Fairlane cannot know, argparse says
         pytest.param({"engine": {"version": "0.16.0"}}, {"lanes": [CHAT | {"flags": {"swap-space": 4}}]}, "swap-space", id="a flag unknown to the engine"),
         pytest.param({"engine": {"pod": LIMITED}}, {"lanes": [CHAT | {"flags": {"kv-cache-memory-bytes": "1G"}}]}, "OOMKilled", id="out of memory"),
-        pytest.param({}, {"engine": {"pod": manifests.pod({"STANDIN_KV_TOKENS": "1024"})}}, "max seq len", id="a cache too small"),
+        pytest.param({}, {"engine": {"pod": manifests.pod({"STANDIN_KV_TOKENS": "1024"})}}, "maxModelLen that fits: 1,024", id="a cache too small"),
         pytest.param({}, {"engine": {"image": "docker.io/local/absent:1"}}, "ImagePull", id="an image that cannot be pulled"),
     ],
 )

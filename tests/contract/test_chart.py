@@ -213,6 +213,14 @@ def test_secrets_are_out_of_reach_unless_asked_for(helm: pathlib.Path) -> None:
     assert of_secrets(render(helm, "--set", "rbac.readSecrets=true")) == {"get"}
 
 
+def test_logs_are_read_unless_that_is_refused(helm: pathlib.Path) -> None:
+    def of_logs(things: list[Object]) -> set[str]:
+        return {verb for _, resource, verb in rights(things, "ClusterRole", "fairlane") if resource == "pods/log"}
+
+    assert of_logs(render(helm)) == {"get"}
+    assert of_logs(render(helm, "--set", "rbac.readLogs=false")) == set()
+
+
 def test_no_right_is_a_wildcard(operator_rights: set[tuple[str, str, str]]) -> None:
     assert [right for right in operator_rights if "*" in "".join(right)] == []
 

@@ -11,6 +11,8 @@ import pytest
 from aiohttp import test_utils
 from e2e.engine import api, bodies, config, flags, metrics, scheduler
 
+from fairlane.core.engine import failures
+
 
 @pytest.mark.parametrize(("text", "number"), [("8192", 8192), ("8k", 8000), ("8K", 8192), ("32.5k", 32500), ("2G", 2 * 2**30)])
 def test_a_whole_number_is_read_as_vllm_reads_it(text: str, number: int) -> None:
@@ -33,18 +35,20 @@ def test_exit_code_2_for(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "environment", "text"),
+    ("arguments", "environment", "kind", "remedy"),
     [
-        pytest.param(["m", "--max-model-len", "100000"], {}, "max_model_len (100000) is greater than the derived", id="a length beyond the model"),
-        pytest.param(["m", "--max-num-batched-tokens=64", "--max-num-seqs=128"], {}, "equal to max_num_seqs (128)", id="fewer tokens than sequences"),
-        pytest.param(["m", "--no-enable-chunked-prefill"], {}, "is smaller than max_model_len (8192)", id="whole prefills that do not fit"),
-        pytest.param(["m"], {"STANDIN_KV_TOKENS": "4096"}, "estimated maximum model length is 4096", id="a cache smaller than the length"),
+        pytest.param(["m", "--max-model-len", "100000"], {}, "MaxModelLenTooLong", "maxModelLen to 8,192 or less", id="a length beyond the model"),
+        pytest.param(["m", "--max-num-batched-tokens=64", "--max-num-seqs=128"], {}, "StepTooSmall", "to 128 or more", id="fewer tokens than sequences"),
+        pytest.param(["m", "--no-enable-chunked-prefill"], {}, "StepTooSmall", "maxNumBatchedTokens to 8,192 or more", id="whole prefills that do not fit"),
+        pytest.param(["m"], {"STANDIN_KV_TOKENS": "4096"}, "KVCacheTooSmall", "fits: 4,096", id="a cache smaller than the length"),
     ],
 )
-def test_refused_as_vllm_refuses(arguments: list[str], environment: dict[str, str], text: str) -> None:
+def test_refused_as_vllm_refuses(arguments: list[str], environment: dict[str, str], kind: str, remedy: str) -> None:
     with pytest.raises(config.RefusedError) as refused:
         config.read(arguments, environment)
-    assert text in str(refused.value)
+    found = failures.classify(f"ValueError: {refused.value}", reason="Error", exit_code=1, lane="chat")
+    assert found.kind == kind
+    assert remedy in found.remedy
 
 
 def test_flags_reach_the_configuration_also_with_underscores() -> None:

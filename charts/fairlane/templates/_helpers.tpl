@@ -34,6 +34,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 - apiGroups: [""]
   resources: [pods]
   verbs: [list, watch]
+{{- if .Values.rbac.readLogs }}
+- apiGroups: [""]
+  resources: [pods/log]
+  verbs: [get]
+{{- end }}
 - apiGroups: [""]
   resources: [services, serviceaccounts]
   verbs: [list, watch, create, patch, delete]

@@ -5,16 +5,22 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import yaml
+
 from . import crd, generated
 
 Schema = dict[str, Any]
 
 FIELDS = "docs/reference/fields.md"
 CONDITIONS = "docs/reference/conditions.md"
+FAILED_LOADS = "docs/how-to/read-a-failed-load.md"
 # Read as text: the types are below the core and import nothing of it.
 _REASONS = "operator/fairlane/core/rollout/reasons.py"
 _VERDICTS = "operator/fairlane/core/judge/rule.py"
+_FAILURES = "operator/fairlane/core/engine/data/failures.yaml"
 _CONSTANT = re.compile(r'^[A-Z_]+(?:: Final)? = "(\w+)"\s+# (.+)$')
+_PLACEHOLDER = re.compile(r"\{(\w+)[^}]*\}")
+_PLACES = {"lane": "spec.lanes[…]", "history": "*what became of it*"}
 _NOTE = "<!-- Generated from operator/fairlane/api by `make generate`; do not edit. -->"
 
 
@@ -109,16 +115,33 @@ def conditions_page(root: pathlib.Path) -> str:
     verdicts = tables((root / _VERDICTS).read_text(encoding="utf-8"))
     (lanes,) = (rows for heading, rows in reasons.items() if heading.startswith("Why a lane"))
     for name, rows in {"lanes": lanes, "conditions": reasons["Conditions"], "events": reasons["Events"], "verdicts": verdicts[""]}.items():
-        table = "\n".join(["| reason | meaning |", "|---|---|", *rows])
-        head, begin, rest = text.partition(f"<!-- begin {name} -->\n")
-        _, end, tail = rest.partition(f"<!-- end {name} -->")
-        text = f"{head}{begin}{table}\n{end}{tail}"
+        text = _filled(text, name, ["| reason | meaning |", "|---|---|", *rows])
     return text
+
+
+def failed_loads_page(root: pathlib.Path) -> str:
+    """Return the page with the table of kinds put in; what stands around it is written by hand."""
+    kinds = yaml.safe_load((root / _FAILURES).read_text(encoding="utf-8"))
+    rows = [f"| `{kind['kind']}` | `{kind.get('reason', kind['kind'])}` | {_escaped(kind['means'])} | {_escaped(_places(kind['remedy']))} |" for kind in kinds]
+    text = (root / FAILED_LOADS).read_text(encoding="utf-8")
+    return _filled(text, "kinds", ["| kind | reason | what failed | what to do |", "|---|---|---|---|", *rows])
+
+
+def _places(template: str) -> str:
+    """Return a template with what the log fills in as a word in italics."""
+    return _PLACEHOLDER.sub(lambda found: _PLACES.get(found[1], f"*{found[1]}*"), template)
+
+
+def _filled(text: str, name: str, table: list[str]) -> str:
+    """Return the page with the table between the markers of that name."""
+    head, begin, rest = text.partition(f"<!-- begin {name} -->\n")
+    _, end, tail = rest.partition(f"<!-- end {name} -->")
+    return "\n".join([f"{head}{begin}{table[0]}", *table[1:], f"{end}{tail}"])
 
 
 def files(root: pathlib.Path) -> dict[str, str]:
     """Return what belongs into the repository, by path."""
-    return {FIELDS: fields_page(), CONDITIONS: conditions_page(root)}
+    return {FIELDS: fields_page(), CONDITIONS: conditions_page(root), FAILED_LOADS: failed_loads_page(root)}
 
 
 if __name__ == "__main__":

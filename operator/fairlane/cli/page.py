@@ -18,6 +18,7 @@ def _lane(answer: why.Answer) -> dict[str, object]:
     evidence = answer.evidence
     return {
         "answer": answer,
+        "advice": list(telling.advice(answer)),
         "evidence": evidence,
         "rows": figures.rows(evidence) if evidence else [],
         "sentences": list(telling.sentences(evidence, answer.verdict)) if evidence else [],

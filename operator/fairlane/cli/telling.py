@@ -12,7 +12,9 @@ from . import ecdf, figures, output, views, why
 
 def show(answer: why.Answer, console: rich.console.Console) -> None:
     """Print one lane's answer; the sentence first."""
-    console.print(f"[bold]{markup.escape(answer.lane)}[/]: {markup.escape(answer.message or answer.headline)}")
+    console.print(f"[bold]{markup.escape(answer.lane)}[/]: {markup.escape(answer.advice.event or answer.headline)}")
+    for line in advice(answer):
+        console.print(line, markup=False)
     if answer.message:
         console.print(answer.headline, markup=False)
     if answer.expected:
@@ -22,6 +24,18 @@ def show(answer: why.Answer, console: rich.console.Console) -> None:
     if answer.decisions:
         console.print("", _decisions(answer), sep="\n")
     console.print("")
+
+
+def advice(answer: why.Answer) -> Iterator[str]:
+    """What failed, what to do and what the engine said, for a load that failed; nothing for any other answer."""
+    told = answer.advice
+    if not told.remedy:
+        return
+    if failed := ": ".join(filter(None, (answer.reason, told.failed))):
+        yield f"What failed: {failed}"
+    yield f"What to do: {told.remedy}"
+    if told.said:
+        yield f"It said: {told.said}"
 
 
 def _evidence(evidence: statuses.EvidenceRecord, verdict: statuses.Outcome | None, console: rich.console.Console) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..api import status as statuses
+from ..core.rollout import advice
 from . import views
 
 _RESULTS = {
@@ -17,7 +18,7 @@ _RESULTS = {
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """One lane's story. The verdict is the one that the evidence led to."""
+    """One lane's story. The verdict is the one that the evidence led to, the reason why the rollout ended or ends; empty where it does not."""
 
     lane: str
     headline: str
@@ -27,12 +28,19 @@ class Answer:
     decisions: tuple[statuses.Decision, ...] = ()
     started: str | None = None
     expected: str = ""
+    reason: str = ""
+
+    @property
+    def advice(self) -> advice.Advice:
+        """What failed and what to do, where the message says it: a load that failed."""
+        return advice.parts(self.message)
 
     def dump(self) -> dict[str, Any]:
         """The JSON form; what there is none of is null or empty."""
         evidence = self.evidence.dump() if self.evidence else None
-        told = {"lane": self.lane, "headline": self.headline, "message": self.message, "verdict": self.verdict and str(self.verdict)}
-        return {**told, "startedAt": self.started, "expected": self.expected, "evidence": evidence, "decisions": [item.dump() for item in self.decisions]}
+        told = {"lane": self.lane, "headline": self.headline, "message": self.message, "reason": self.reason, "remedy": self.advice.remedy}
+        judged = {"verdict": self.verdict and str(self.verdict), "startedAt": self.started, "expected": self.expected}
+        return {**told, **judged, "evidence": evidence, "decisions": [item.dump() for item in self.decisions]}
 
 
 def answers(service: Mapping[str, Any], lane: str | None) -> list[Answer]:
@@ -48,7 +56,7 @@ def ended(record: statuses.RolloutRecord, serves: str) -> Answer:
     headline = f"{how}, on {record.canary_requests} canary requests{_synthetic(record)}; {serves or 'nothing'} serves"
     last = _last(record.decisions)
     verdict, evidence = (last.verdict, last.evidence) if last else (None, None)
-    return Answer(record.lane, headline, record.message or record.reason, verdict, evidence, tuple(record.decisions), record.started_at)
+    return Answer(record.lane, headline, record.message or record.reason, verdict, evidence, tuple(record.decisions), record.started_at, "", record.reason)
 
 
 def _synthetic(record: statuses.RolloutRecord) -> str:
@@ -60,7 +68,9 @@ def _answer(service: Mapping[str, Any], lane: statuses.LaneStatus) -> Answer:
     if lane.phase is not statuses.Phase.IDLE:
         return _running(lane)
     records = views.records(service, lane.name)
-    return ended(records[0], lane.stable) if records else Answer(lane.name, f"{lane.stable or 'nothing'} serves; no rollout has ended yet", lane.message)
+    if records:
+        return ended(records[0], lane.stable)
+    return Answer(lane.name, f"{lane.stable or 'nothing'} serves; no rollout has ended yet", lane.message)
 
 
 def _running(lane: statuses.LaneStatus) -> Answer:
@@ -68,7 +78,8 @@ def _running(lane: statuses.LaneStatus) -> Answer:
     headline = f"{lane.phase}: {canary}" + "".join(f"; {told}" for told in views.notes(lane))
     last = _last(lane.decisions)
     evidence, verdict = (lane.evidence, lane.verdict) if lane.evidence or not last else (last.evidence, last.verdict)
-    return Answer(lane.name, headline, lane.message or lane.reason, verdict, evidence, tuple(lane.decisions), lane.started_at, lane.expected)
+    reason = lane.reason if lane.phase is statuses.Phase.ROLLING_BACK else ""
+    return Answer(lane.name, headline, lane.message or lane.reason, verdict, evidence, tuple(lane.decisions), lane.started_at, lane.expected, reason)
 
 
 def _last(decisions: list[statuses.Decision]) -> statuses.Decision | None:

@@ -26,6 +26,7 @@ class Container:
     terminated_reason: str = ""       # of the current or the last termination: Error, OOMKilled, Completed
     terminated_message: str = ""
     exit_code: int | None = None
+    log: str = ""                     # its end, where the engine failed to load or is late: more than terminated_message has
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,6 +24,7 @@ Object = dict[str, Any]
 
 _APPLY = "application/apply-patch+yaml"
 _JSON = "application/json"
+_LOG_BYTES = 1 << 20   # of a log, whatever its lines hold
 
 
 class KubeError(errors.FairlaneError):
@@ -121,6 +122,12 @@ class Kube:
             return frozenset()
         return frozenset(item["kind"] for item in answer.get("resources", []) if "/" not in item["name"])
 
+    async def log(self, namespace: str, pod: str, container: str, *, previous: bool, lines: int) -> str:
+        """Return the last lines of a container's log; of the container before its last restart with `previous`."""
+        query = {"container": container, "tailLines": str(lines), "limitBytes": str(_LOG_BYTES), "previous": "true" if previous else "false"}
+        data = await self._read("GET", resources.POD.path(namespace, pod, "log"), query, accept="*/*")
+        return data.decode(errors="replace")
+
     async def close(self) -> None:
         """Close all connections."""
         await self._client.close()  # type: ignore[no-untyped-call]
@@ -128,21 +135,27 @@ class Kube:
     async def _request(
         self, method: str, path: str, query: Mapping[str, str] | None = None, body: Object | None = None, content_type: str = _JSON
     ) -> Object:
+        """Make one request and read its answer as JSON; KubeError where it fails."""
+        answer: Object = json.loads(await self._read(method, path, query, body, content_type))
+        return answer
+
+    async def _read(
+        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Object | None = None, content_type: str = _JSON, accept: str = _JSON
+    ) -> bytes:
         """Make one request; KubeError where it fails."""
         what = f"{method} {path}"
-        headers = {"Accept": _JSON, "Content-Type": content_type}
+        headers = {"Accept": accept, "Content-Type": content_type}
         try:
             serialized = await self._client.param_serialize(
                 method, path, query_params=list((query or {}).items()), header_params=headers, body=body, auth_settings=["BearerToken"]
             )
             response = await self._client.call_api(*serialized, _request_timeout=self._timeout)
-            data = await response.read()  # type: ignore[no-untyped-call]
+            data: bytes = await response.read()  # type: ignore[no-untyped-call]
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise Unavailable(what, 0, str(error) or f"no answer within {self._timeout.total:g} s") from error
         if not 200 <= response.status < 300:
             raise _error(what, response.status, data)
-        answer: Object = json.loads(data)
-        return answer
+        return data
 
 
 async def connect(request_seconds: float = 10.0) -> Kube:

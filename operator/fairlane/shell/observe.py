@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core import names, observed
-from . import convert, convert_pods, gate, kube, resources
+from . import convert, convert_pods, gate, kube, lastwords, resources
 
 Object = dict[str, Any]
 
@@ -35,7 +35,9 @@ class Observer:
         if thing is None or "deletionTimestamp" in thing["metadata"]:
             return None
         lists = await self._lists(namespace, name)
-        return _seen(thing, lists, now, self._settings)
+        seen = _seen(thing, lists, now, self._settings)
+        pods = await lastwords.heard(self._api, lists[resources.POD], seen.observed)
+        return dataclasses.replace(seen, observed=dataclasses.replace(seen.observed, pods=pods))
 
     async def _lists(self, namespace: str, name: str) -> dict[resources.Resource, list[Object]]:
         """Return the objects of every kind that carry the service's label."""

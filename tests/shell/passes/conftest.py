@@ -50,6 +50,7 @@ class Stub:
         self.objects: dict[tuple[str, str, str], Object] = {}     # (plural, namespace, name)
         self.requests: list[tuple[str, str]] = []
         self.failures: list[Failure] = []
+        self.logs: dict[tuple[str, str], bytes] = {}              # (pod, value of `previous`)
         self.served = True
         self.url = ""
         self.down: Callable[[], Awaitable[None]]
@@ -118,6 +119,9 @@ class Stub:
                 details = {"causes": [{"reason": failure.cause}]} if failure.cause else {}
                 answer = {"kind": "Status", "message": f"told to answer {failure.status}", "details": details}
                 return web.json_response(answer, status=failure.status)
+        if request.path.endswith("/log"):
+            log = self.logs.get((request.path.split("/")[-2], request.query["previous"]))
+            return web.Response(body=log) if log is not None else web.json_response({"message": "no such log"}, status=400)
         found = _PATH.fullmatch(request.path)
         if not found:
             return self._discover(request.path)

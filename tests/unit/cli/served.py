@@ -36,6 +36,18 @@ RECORD = {
     "lane": "chat", "stable": "5d2e9c41-1", "canary": "7c1f0a2b-1", "result": "RolledBack", "startedAt": "2026-01-01T11:28:00Z",
     "endedAt": "2026-01-01T12:02:30Z", "reason": "TailWorse", "message": WHY, "canaryRequests": 85, "decisions": DECISIONS,
 }  # fmt: skip
+FAILED = (
+    "7c1f0a2b-1 was rolled back before it had any traffic: pod assistant-chat-7c1f0a2b-1-6f9d8-x2x7p ended by itself (Error, exit code 1, 0 restarts): "
+    "one sequence of 29,000 tokens needs 3.54 GiB of KV cache, the GPU has 2.56 GiB left; what to do: largest maxModelLen that fits: 20,970 (set "
+    "spec.lanes[chat].scheduler.maxModelLen to that or less, match.maxPromptTokens below it), or make room: gpuMemoryUtilization, tensorParallelSize, flags "
+    "kv-cache-dtype fp8; it said: ValueError: To serve at least one request with the model's max seq len (29000), (3.54 GiB KV cache is needed, which is "
+    "larger than the available KV cache memor…"
+)
+FAILED_LOAD = {
+    "lane": "chat", "stable": "5d2e9c41-1", "canary": "7c1f0a2b-1", "result": "RolledBack", "startedAt": "2026-01-01T11:28:00Z",
+    "endedAt": "2026-01-01T11:30:10Z", "reason": "KVCacheTooSmall", "message": FAILED, "canaryRequests": 0,
+    "decisions": [{"time": "2026-01-01T11:29:40Z", "step": 0, "weight": 0, "verdict": "Fail", "reason": "KVCacheTooSmall", "message": FAILED}],
+}  # fmt: skip
 CHAT = {
     "name": "chat", "phase": "Analyzing", "stable": "5d2e9c41-1", "canary": "new-2", "desiredHash": "new", "replicas": 2, "readyReplicas": 2,
     "canaryReplicas": 1, "canaryReadyReplicas": 1, "weight": 10, "startedAt": "2026-01-01T11:58:00Z", "phaseSince": "2026-01-01T12:00:00Z",

@@ -55,6 +55,12 @@ def drawings(text: str) -> list[ElementTree.Element]:
     return [ElementTree.fromstring(found.replace("<svg ", "<svg xmlns='http://www.w3.org/2000/svg' ")) for found in re.findall(r"<svg .*?</svg>", text, re.S)]
 
 
+def test_a_failed_load_says_what_failed_and_what_to_do() -> None:
+    text = rendered(phase="RollingBack", reason="KVCacheTooSmall", message=served.FAILED, evidence=None, decisions=[])
+    assert "<p>What failed: KVCacheTooSmall: one sequence of 29,000 tokens needs 3.54 GiB of KV cache, the GPU has 2.56 GiB left</p>" in text
+    assert "<p>What to do: largest maxModelLen that fits: 20,970" in text
+
+
 def test_a_rollback_has_sentence_numbers_pictures_and_decisions() -> None:
     text = rendered(**IDLE)
     assert f'<p class="sentence">{served.WHY.replace(chr(39), "&#39;")}</p>' in text

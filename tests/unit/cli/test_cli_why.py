@@ -19,6 +19,7 @@ from fairlane.api import status as statuses
 from fairlane.cli import failures, figures, main, telling, why
 
 GOLDEN = pathlib.Path(__file__).parent / "golden" / "why.txt"
+FAILED_GOLDEN = GOLDEN.with_name("why_failed_load.txt")
 IDLE = {"phase": "Idle", "canary": "", "evidence": None, "message": "", "expected": ""}
 
 
@@ -51,9 +52,57 @@ def test_a_rollback_is_told_as_the_golden_file_has_it() -> None:
     assert GOLDEN.read_text(encoding="utf-8") == text
 
 
-def test_the_guide_shows_what_the_command_prints() -> None:
-    guide = generated.repository() / "docs" / "how-to" / "read-a-rollback.md"
-    assert GOLDEN.read_text(encoding="utf-8").rstrip() in guide.read_text(encoding="utf-8")
+def failed_load(**fields: Any) -> why.Answer:
+    """The answer for chat, whose last rollout is a load that failed, but for these fields."""
+    return why.answers(served.service(lanes=[{**served.CHAT, **IDLE}], history=[{**served.FAILED_LOAD, **fields}]), "chat")[0]
+
+
+def test_a_failed_load_is_told_as_the_golden_file_has_it() -> None:
+    text = told(failed_load())
+    if os.environ.get("UPDATE_GOLDEN"):
+        FAILED_GOLDEN.write_text(text, encoding="utf-8")
+    assert FAILED_GOLDEN.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize(("page", "golden"), [("read-a-rollback.md", GOLDEN), ("read-a-failed-load.md", FAILED_GOLDEN)])
+def test_the_guide_shows_what_the_command_prints(page: str, golden: pathlib.Path) -> None:
+    guide = generated.repository() / "docs" / "how-to" / page
+    assert golden.read_text(encoding="utf-8").rstrip() in guide.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("message", "reason", "lines"),
+    [
+        pytest.param("not ready in 30m; what to do: wait", "LoadDeadlineExceeded", ["What failed: LoadDeadlineExceeded", "What to do: wait"], id="a deadline"),
+        pytest.param(served.WHY, "TailWorse", [], id="a verdict has no remedy"),
+    ],
+)
+def test_what_failed_and_what_to_do_are_told_of_loads_alone(message: str, reason: str, lines: list[str]) -> None:
+    assert list(telling.advice(failed_load(message=message, reason=reason))) == lines
+
+
+def test_a_canary_that_rolls_back_now_says_what_failed_too() -> None:
+    found = answer(phase="RollingBack", reason="KVCacheTooSmall", message=served.FAILED, evidence=None, decisions=[])
+    assert next(telling.advice(found)).startswith("What failed: KVCacheTooSmall: one sequence of 29,000 tokens")
+
+
+def test_a_lane_whose_first_revision_fails_to_load_says_what_failed_too() -> None:
+    message = served.FAILED.replace("7c1f0a2b-1 was rolled back before it had any traffic", "revision 7c1f0a2b-1 is not ready yet")
+    first = {**served.CHAT, **IDLE, "message": message, "reason": "Starting"}
+    found = why.answers(served.service(lanes=[first], history=[]), "chat")[0]
+    assert next(telling.advice(found)) == "What failed: one sequence of 29,000 tokens needs 3.54 GiB of KV cache, the GPU has 2.56 GiB left"
+
+
+def test_a_first_revision_that_cannot_start_has_what_to_do_alone() -> None:
+    waits = {**served.CHAT, **IDLE, "message": "revision a-1 is not ready yet: pod p: ImagePullBackOff; what to do: check the image", "reason": "Starting"}
+    found = why.answers(served.service(lanes=[waits], history=[]), "chat")[0]
+    assert list(telling.advice(found)) == ["What to do: check the image"]
+
+
+def test_machines_get_the_reason_and_the_remedy_by_themselves() -> None:
+    dumped = failed_load().dump()
+    assert dumped["reason"] == "KVCacheTooSmall"
+    assert dumped["remedy"].startswith("largest maxModelLen that fits: 20,970 (set spec.lanes[chat].scheduler.maxModelLen")
 
 
 def test_no_line_is_wider_than_80_columns_even_where_the_plot_ends_in_a_label() -> None:

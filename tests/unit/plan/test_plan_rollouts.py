@@ -55,7 +55,7 @@ def test_a_slow_canary_is_rolled_back_at_ten_percent() -> None:
     [
         (cluster.Quality(crash_after=5), "CanaryCrashed"),
         (cluster.Quality(crash_after=5, last_words="vllm: error: unrecognized arguments: --no-such-flag"), "UnknownFlag"),
-        (cluster.Quality(crash_after=5, last_words="torch.OutOfMemoryError: CUDA out of memory."), "OutOfMemory"),
+        (cluster.Quality(crash_after=5, last_words="torch.OutOfMemoryError: CUDA out of memory."), "GPUOutOfMemory"),
         (cluster.Quality(waiting="ErrImagePull"), "ImageError"),
         (cluster.Quality(waiting="CreateContainerConfigError"), "ContainerConfigError"),
         (cluster.Quality(load_seconds=10_000), "LoadDeadlineExceeded"),

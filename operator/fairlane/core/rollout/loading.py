@@ -5,18 +5,18 @@ import dataclasses
 from ...api import base
 from ...api import status as statuses
 from .. import clock, observed
-from . import reasons, view
+from ..engine import enginelog, failures
+from . import advice, reasons, view
 
 IMAGE_GRACE = 60.0      # seconds: a registry's hiccup is no bad image
 NO_POD_GRACE = 60.0     # seconds: the Deployment controller needs a moment
+_WORDS = 300            # characters of what Kubernetes says
 _PULLING = frozenset({"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"})
 _BAD_IMAGE = frozenset({"InvalidImageName", "ErrImageNeverPull", "ImageInspectError"})
 _BAD_CONFIG = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
-_FLAG_TEXTS = ("unrecognized arguments", "invalid choice:", "unexpected keyword argument", "expected one argument")
-_MEMORY_TEXTS = (
-    "out of memory", "outofmemoryerror", "no available memory for the cache blocks", "larger than the maximum number of tokens that can be stored in kv cache",
-    "larger than the available kv cache memory", "cannot allocate memory",
-)
+_CHECK_IMAGE = "check spec.engine.image, and where its registry wants a password, imagePullSecrets in spec.engine.pod"
+_CHECK_NAMES = "create the Secret, ConfigMap or key that its words name in this namespace, or correct the name (spec.model.tokenSecretRef, spec.engine.pod)"
+_MORE_TIME = "raise spec.rollout.loadDeadline if loading needs longer, or make it faster: weights in a claim (spec.model.cache.claimName), a faster disk"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +40,10 @@ def overdue(lane: view.View, status: statuses.LaneStatus) -> Trouble | None:
     """Return the deadline that a loading canary has missed. It starts when a pod is scheduled, and no crash starts it again."""
     if status.loading_since is None or clock.since(status.loading_since, lane.now) < base.seconds(lane.rollout.load_deadline):
         return None
-    return Trouble(reasons.LOAD_DEADLINE, f"not ready within {lane.rollout.load_deadline} of being scheduled (rollout.loadDeadline)")
+    late = f"not ready within {lane.rollout.load_deadline} of being scheduled (rollout.loadDeadline)"
+    pod = next((pod for pod in lane.of(status.canary) if not pod.ready), None)
+    said = enginelog.words(enginelog.telling(enginelog.read(pod.container.log)), _WORDS) if pod is not None else ""
+    return Trouble(reasons.LOAD_DEADLINE, advice.joined(f"{late}; {_state(pod)}" if pod is not None else late, _MORE_TIME, said))
 
 
 def blocked(lane: view.View, revision: str = "") -> Trouble | None:
@@ -62,43 +65,45 @@ def scheduled(lane: view.View) -> str | None:
     return clock.text(min(moments)) if moments else None
 
 
-def last_line(text: str, limit: int = 300) -> str:
-    """Return an engine's last words: the last line that names an error, else the last one that says anything. pydantic ends with a link instead."""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and "For further information visit" not in line]
-    named = [line for line in lines if "error" in line.lower()]
-    return view.clipped((named or lines)[-1], limit) if lines else ""
-
-
 def _crash(pod: observed.Pod) -> Trouble | None:
     container = pod.container
     ended = container.exit_code is not None or bool(container.terminated_reason)
     if not (ended or container.restarts or container.waiting_reason == "CrashLoopBackOff"):
         return None
-    words = last_line(container.terminated_message) or last_line(container.waiting_message)
     code = f"exit code {container.exit_code}" if container.exit_code is not None else "unknown exit code"
     how = f"{container.terminated_reason or 'Error'}, {code}, {container.restarts} restarts"
-    return Trouble(_crash_reason(container), f"pod {pod.name} ended by itself ({how})" + (f": {words}" if words else ""))
+    found = _classified(pod)
+    return Trouble(found.reason, f"pod {pod.name} ended by itself ({how}): {advice.joined(found.sentence, found.remedy, found.line)}")
 
 
-def _crash_reason(container: observed.Container) -> str:
-    text = container.terminated_message.lower()
-    if container.terminated_reason == "OOMKilled" or any(words in text for words in _MEMORY_TEXTS):
-        return reasons.OUT_OF_MEMORY
-    if any(words in text for words in _FLAG_TEXTS):
-        return reasons.UNKNOWN_FLAG
-    return reasons.CRASHED
+def _classified(pod: observed.Pod) -> failures.Failure:
+    """What the pod died of: what its last words say, else what more of its log does. The last words are the nearer ones, but often only a consequence."""
+    container = pod.container
+    words = container.terminated_message if container.terminated_message.strip() else container.waiting_message
+    found = _failure(pod, words)
+    more = _failure(pod, container.log) if found.reason == reasons.CRASHED and container.log.strip() else found
+    return more if more.reason != reasons.CRASHED else found
+
+
+def _failure(pod: observed.Pod, text: str) -> failures.Failure:
+    return failures.classify(text, reason=pod.container.terminated_reason, exit_code=pod.container.exit_code, lane=pod.lane)
 
 
 def _image(pod: observed.Pod, lane: view.View) -> Trouble | None:
     container = pod.container
     waited = (lane.now - (pod.scheduled_at or pod.created)).total_seconds()
     if container.waiting_reason in _BAD_IMAGE or (container.waiting_reason in _PULLING and waited >= IMAGE_GRACE):
-        return Trouble(reasons.IMAGE, f"pod {pod.name}: {container.waiting_reason}: {last_line(container.waiting_message)}")
+        return Trouble(reasons.IMAGE, advice.joined(_state(pod), _CHECK_IMAGE))
     return None
 
 
 def _configuration(pod: observed.Pod) -> Trouble | None:
-    container = pod.container
-    if container.waiting_reason in _BAD_CONFIG:
-        return Trouble(reasons.CONTAINER_CONFIG, f"pod {pod.name}: {container.waiting_reason}: {last_line(container.waiting_message)}")
-    return None
+    return Trouble(reasons.CONTAINER_CONFIG, advice.joined(_state(pod), _CHECK_NAMES)) if pod.container.waiting_reason in _BAD_CONFIG else None
+
+
+def _state(pod: observed.Pod) -> str:
+    """What a pod that is not ready waits for: what Kubernetes says, else the engine, which answers its probe only when it has loaded."""
+    if not pod.container.waiting_reason:
+        return f"pod {pod.name} runs, and its engine has not answered on /health"
+    said = enginelog.words(enginelog.telling(enginelog.read(pod.container.waiting_message)), _WORDS)
+    return f"pod {pod.name}: {pod.container.waiting_reason}" + (f": {said}" if said else "")
