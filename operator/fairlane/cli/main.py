@@ -10,8 +10,9 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 import pydantic
 import typer
 
+from ..api import spec as specs
 from ..core import errors
-from . import cluster, failures, ordering, output, page, telling, trying, views, why
+from . import cluster, failures, ordering, output, page, profiles, telling, trying, views, why
 from .plan import command as planning
 from .plan import model, reading, shown
 from .probe import command as probing
@@ -82,6 +83,22 @@ def plan(
     else:
         output.machine([planning.machine(each) for each in previews], form)
     raise typer.Exit(planning.code(previews, detailed))
+
+
+@app.command(name="profiles")
+@friendly
+def show_profiles(
+    profile: Annotated[specs.Profile | None, typer.Argument(metavar="[PROFILE]", help="One profile; all where left out.")] = None,
+    gpu: Annotated[str | None, typer.Option("--gpu", metavar="GPU", help="Product by its node label, as NVIDIA-L4, or memory, as 24Gi.")] = None,
+    parameters: Annotated[str | None, typer.Option("--parameters", metavar="SIZE", help="Size of the model on one GPU, as 8B.")] = None,
+    form: Form = output.Format.TABLE,
+) -> None:
+    """List the profiles' flags, and values to start with by GPU and size of the model, each with its reason. Needs no cluster."""
+    found = profiles.chosen(profile, gpu, parameters)
+    if form is output.Format.TABLE:
+        profiles.show(found, output.console())
+    else:
+        output.machine(profiles.machine(found), form)
 
 
 @app.command()

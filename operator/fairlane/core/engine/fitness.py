@@ -2,6 +2,7 @@
 
 from ...api import spec as specs
 from .. import names
+from . import cautions as disappointing
 from . import effective, modelfiles, versions
 from .memory import architecture, gpus, need, preflight
 from .memory.answer import Preflight
@@ -19,6 +20,13 @@ def check(spec: specs.LLMServiceSpec, lane: specs.Lane, model: Model, correction
     found = model if isinstance(model, Unknown) else architecture.read(model.config, model.weight_bytes)
     demand = need.demand(settings, version, spec.engine.gpu)
     return preflight.preflight(found, gpus.usable(spec.engine.gpu), demand, typical_tokens=typical(lane), correction=correction)
+
+
+def cautions(spec: specs.LLMServiceSpec, lane: specs.Lane, model: Model, answer: Preflight) -> tuple[str, ...]:
+    """Return what is likely to disappoint of a lane that loads."""
+    settings = effective.settings(spec, lane, versions.resolve(spec.engine))
+    found = model if isinstance(model, Unknown) else architecture.read(model.config, model.weight_bytes)
+    return tuple(disappointing.cautions(spec, lane, settings, found, answer))
 
 
 def key(spec: specs.LLMServiceSpec, lane: specs.Lane) -> str:

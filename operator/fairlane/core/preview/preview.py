@@ -119,7 +119,8 @@ def _described(spec: specs.LLMServiceSpec, lane: specs.Lane, rendered: revisions
     flags = tuple(types.Flag(item.name, item.value, item.origin.value, item.field) for item in settings.values())
     container = next(item for item in rendered.template["spec"]["containers"] if item["name"] == "engine")
     memory = None if spec.rollout.preflight is specs.Preflight.OFF else fitness.check(spec, lane, model)
-    return types.Lane(lane.name, revision=rendered.hash, command=tuple(container["command"]), flags=flags, memory=memory)
+    warnings = fitness.cautions(spec, lane, model, memory) if memory else ()
+    return types.Lane(lane.name, revision=rendered.hash, command=tuple(container["command"]), flags=flags, memory=memory, warnings=warnings)
 
 
 def _change(lane: views.View, memory: Preflight | None) -> types.Change:

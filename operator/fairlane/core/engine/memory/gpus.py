@@ -64,5 +64,11 @@ def usable(gpu: specs.Gpu) -> Usable | Unknown:
     return Usable(int(nominal * least_share()), nominal, False, f"{least_share():.0%} of {gpu.memory}: the smallest share that any known GPU has", doubts)
 
 
+def flops(gpu: specs.Gpu) -> float | None:
+    """Return the 16-bit tensor operations per second of one GPU by its data sheet; None where it is not known."""
+    row = _by_product().get(_normal((gpu.product or "").removesuffix(_SHARED)))
+    return row["tflops"] * 1e12 if row is not None and "tflops" in row else None
+
+
 def _normal(product: str) -> str:
     return _DECORATION.sub("", product.lower())
