@@ -16,7 +16,7 @@ export MYPY_CACHE_DIR := $(CACHE)/mypy
 # However it ends, no cluster of its own stays behind; it tidies itself on Ctrl-C, this is for the case that it was killed.
 WITH_CLUSTER := trap '$(PYTHON) -m e2e.cluster down --abandoned' EXIT;
 
-.PHONY: help setup check generate unit test demo bench-judge bench-judge-peers bench-failures bench-plan cluster cluster-down
+.PHONY: help setup check generate unit test demo bench-judge bench-judge-peers bench-failures bench-memory bench-plan cluster cluster-down
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1|/' | column -t -s '|'
@@ -66,6 +66,9 @@ bench-judge-peers: setup  ## bad changes of real vLLM, judged beside the real Ar
 
 bench-failures: setup  ## canaries of real vLLM that fail to load in five ways: what Fairlane makes of each, and how soon (ten minutes)
 	@$(WITH_CLUSTER) $(PYTHON) -m bench.failures
+
+bench-memory: setup  ## the KV cache that real vLLM has, beside what is computed before it loads (three minutes)
+	@$(PYTHON) -m bench.memory
 
 bench-plan: setup  ## the time of `fairlane plan` for every example (half a minute)
 	@$(PYTHON) -m bench.plan

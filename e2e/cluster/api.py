@@ -61,6 +61,10 @@ class Cluster:
         """The flags of vLLM that fit this cluster's nodes."""
         return vllm_env.flags()
 
+    def model_config(self) -> str:
+        """The config.json of the model that `model_uri` names."""
+        return (vllm_env.model() / "config.json").read_text()
+
     def python_env_mounts(self) -> dict[str, Any]:
         """The `engine.pod` fragment that gives container `engine` vLLM and the model, read-only, from this machine."""
         return vllm_env.mounts()

@@ -45,6 +45,10 @@ class UserCluster(Cluster):
     def helm(self, *args: str, timeout: float = 120) -> str:
         return call("helm", self.kubeconfig, args, None, timeout)
 
+    def model_config(self) -> str:
+        """What the model there is, is not known here; the scenario that asks needs the local cluster."""
+        raise ClusterError("the config.json of a model of your own cluster is not read")
+
     def python_env_mounts(self) -> dict[str, Any]:
         """The engine image there has its own vLLM."""
         return {}

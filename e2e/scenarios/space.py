@@ -35,6 +35,10 @@ class Space:
     def apply(self, manifest: Mapping[str, Any]) -> None:
         self.kubectl("apply", "-f", "-", text=json.dumps(manifest))
 
+    def config_map(self, name: str, data: Mapping[str, str]) -> None:
+        """Create or replace a ConfigMap."""
+        self.kubectl("apply", "-f", "-", text=json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": dict(data)}))
+
     def patch_lane(self, name: str, **fields: Any) -> None:
         """Change fields of one lane as `kubectl edit` would; a value None removes the field."""
         lanes = self.service()["spec"]["lanes"]
@@ -47,13 +51,18 @@ class Space:
 
     def fairlane(self, command: str, *args: str) -> str:
         """What the CLI prints."""
-        program = Path(sys.executable).with_name("fairlane")
-        done = subprocess.run(
-            [program, command, self.name, "--namespace", self.namespace, *args], capture_output=True, text=True, timeout=60, check=False,
-            env=os.environ | {"KUBECONFIG": str(self.cluster.kubeconfig), "COLUMNS": "200"},
-        )
+        done = self._run(command, self.name, "--namespace", self.namespace, *args)
         assert done.returncode == 0, f"fairlane {command}: {done.stdout}{done.stderr}"
         return done.stdout
+
+    def plan(self, *args: str) -> tuple[int, str]:
+        """The exit code of `fairlane plan`, and all that it prints."""
+        done = self._run("plan", "--offline", "--namespace", self.namespace, *args)
+        return done.returncode, done.stdout + done.stderr
+
+    def _run(self, *args: str) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"KUBECONFIG": str(self.cluster.kubeconfig), "COLUMNS": "200"}
+        return subprocess.run([Path(sys.executable).with_name("fairlane"), *args], capture_output=True, text=True, timeout=60, check=False, env=environment)
 
     # --- seeing
 

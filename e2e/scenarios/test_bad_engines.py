@@ -1,6 +1,8 @@
 """Engines that never serve: no user request may have reached them."""
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,6 +79,36 @@ def test_a_length_beyond_the_model_is_rolled_back_and_not_tried_again_until_retr
         space.wait_ended("chat", "RolledBack", after=1)
     assert_untouched(load, record)
     assert "User-specified max_model_len (100000)" in record["message"]
+
+
+def test_what_does_not_fit_its_gpu_is_not_started_and_plan_says_so_before(space: Space, service: Service, tmp_path: Path) -> None:
+    """A model of 8 billion parameters on a GPU of 24 GiB."""
+    config = {
+        "architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 131072, "torch_dtype": "bfloat16",
+    }
+    space.config_map("llama", {"config.json": json.dumps(config), "weightBytes": "16060522496"})
+    manifest = service(manifests.lane("chat", scheduler={"maxModelLen": 8192}))
+    manifest["spec"]["model"]["configMapRef"] = {"name": "llama"}
+    manifest["spec"]["engine"]["gpu"]["memory"] = "24Gi"
+    space.apply(manifest)
+    space.wait_ready()
+    assert space.lane("chat")["memory"]["answer"] == "Fits"
+    manifest["spec"]["lanes"][0]["scheduler"]["maxModelLen"] = 120_000
+    (tmp_path / "changed.yaml").write_text(json.dumps(manifest))
+    code, said = space.plan(str(tmp_path / "changed.yaml"), "--server")
+    assert (code, "does not fit" in said) == (1, True), said
+    space.apply(manifest)
+    status = space.wait("Stalled", lambda status: space.condition("Stalled", status).get("reason") == "DoesNotFit", 30)
+    assert "120,000 tokens" in space.condition("Stalled", status)["message"]
+    assert len(space.engine_pods("chat")) == 1
+    assert traffic.ask_once(space.url, prompts.short()).failure == ""
+    manifest["spec"]["lanes"][0]["scheduler"]["maxModelLen"] = 8192
+    (tmp_path / "back.yaml").write_text(json.dumps(manifest))
+    assert space.plan(str(tmp_path / "back.yaml"), "--server")[0] == 0
+    space.apply(manifest)
+    space.wait("not stalled", lambda status: space.condition("Stalled", status).get("status") == "False", 30)
+    assert space.history("chat") == []
 
 
 def assert_untouched(load: traffic.Load, record: Status) -> None:

@@ -5,9 +5,11 @@ from .. import names
 from . import cautions as disappointing
 from . import effective, modelfiles, versions
 from .memory import architecture, gpus, need, preflight
-from .memory.answer import Preflight
+from .memory.answer import Answer, Preflight
 from .memory.unknown import Unknown
 
+_CHANGES_LENGTH = ("hf-overrides", "rope-scaling", "rope-theta", "hf-config-path")
+_ALLOWED = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"
 _SHARED = ("revision", "dtype", "quantization", "tensor-parallel-size", "pipeline-parallel-size")   # what the weights of one GPU depend on
 
 Model = modelfiles.ModelFiles | Unknown
@@ -19,7 +21,22 @@ def check(spec: specs.LLMServiceSpec, lane: specs.Lane, model: Model, correction
     settings = effective.settings(spec, lane, version)
     found = model if isinstance(model, Unknown) else architecture.read(model.config, model.weight_bytes)
     demand = need.demand(settings, version, spec.engine.gpu)
+    if beyond := _beyond(spec, settings, found, demand):
+        return beyond
     return preflight.preflight(found, gpus.usable(spec.engine.gpu), demand, typical_tokens=typical(lane), correction=correction)
+
+
+def _beyond(spec: specs.LLMServiceSpec, settings: effective.Settings, model: architecture.Architecture | Unknown, demand: need.Demand) -> Preflight | None:
+    """The answer where max-model-len is above what the model's config allows, which vLLM refuses (vllm/config/model.py _get_and_verify_max_len).
+
+    Not where a flag changes the config, or VLLM_ALLOW_LONG_MAX_MODEL_LEN lets it pass.
+    """
+    if isinstance(model, Unknown) or model.longest is None or demand.max_model_len is None or demand.max_model_len <= model.longest:
+        return None
+    if any(name.partition(".")[0] in _CHANGES_LENGTH for name in settings) or _ALLOWED in str(spec.engine.pod):
+        return None
+    said = f"does not load: max-model-len {demand.max_model_len:,} is above the model's own {model.longest:,}"
+    return Preflight(Answer.NO, f"{said}; set {model.longest:,} or less", longest=model.longest)
 
 
 def cautions(spec: specs.LLMServiceSpec, lane: specs.Lane, model: Model, answer: Preflight) -> tuple[str, ...]:
