@@ -1,16 +1,18 @@
 """vLLM itself with a small model: what the stand-in stands in for."""
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from e2e.cluster import Cluster
 from e2e.scenarios import prompts, traffic, vllm
-from e2e.scenarios.space import Space
+from e2e.scenarios.space import Space, Status
 
 pytestmark = [pytest.mark.disruptive, pytest.mark.vllm, pytest.mark.xdist_group("vllm")]
 
 
-def test_two_lanes_of_vllm_answer_in_sentences_a_load_that_fails_is_read_and_a_bad_change_is_rolled_back_but_not_its_twin(cluster: Cluster, space: Space) -> None:
+def test_two_lanes_of_vllm_answer_a_failed_load_is_read_and_a_bad_change_is_rolled_back_but_not_its_twin(cluster: Cluster, space: Space) -> None:
     """The twin is the unchanged revision on trial: the same weight, time and load, and no harm."""
     manifest = vllm.service(cluster, (50, "75s"))
     manifest["spec"]["rollout"]["analysis"]["minRequests"] = 25   # the step goes on until then, on a slow machine too
@@ -42,10 +44,14 @@ def test_two_lanes_of_vllm_answer_in_sentences_a_load_that_fails_is_read_and_a_b
 
 def _measured_as_computed(space: Space) -> None:
     """The KV cache that was computed from config.json is the one that vLLM has."""
-    for lane in ("chat", "documents"):
-        status = space.wait("vLLM's own KV cache", lambda status, lane=lane: "measuredKVTokens" in space.lane(lane, status).get("memory", {}), 60)
-        memory = space.lane(lane, status)["memory"]
+    for name in ("chat", "documents"):
+        space.wait(f"the KV cache of {name} measured", partial(_is_measured, space, name), 60)
+        memory = space.lane(name)["memory"]
         assert abs(memory["predictedKVTokens"] / memory["measuredKVTokens"] - 1) <= 0.02, memory
+
+
+def _is_measured(space: Space, name: str, status: Status) -> bool:
+    return "measuredKVTokens" in space.lane(name, status).get("memory", {})
 
 
 def _failed_load_is_read(space: Space) -> None:
