@@ -17,6 +17,9 @@ class Cluster(Protocol):
     def config_map(self, namespace: str, name: str) -> dict[str, str] | None:
         """A ConfigMap's data; None where there is none."""
 
+    def gpu_products(self, resource: str) -> frozenset[str]:
+        """The products of the nodes that offer the resource; empty where one may not read nodes."""
+
     def annotate(self, namespace: str, name: str, annotations: dict[str, str]) -> None:
         """Set annotations of a service."""
 

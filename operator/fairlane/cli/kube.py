@@ -11,6 +11,7 @@ from kubernetes import client, config
 from ..api import base
 from . import failures
 
+_PRODUCT_LABEL = "nvidia.com/gpu.product"
 _TIMEOUT = (5, 20)      # seconds to connect, to read
 
 
@@ -70,6 +71,16 @@ class KubernetesCluster:
                     return None
                 raise
         return dict(found.data or {})
+
+    def gpu_products(self, resource: str) -> frozenset[str]:
+        """The products of the nodes that offer the resource; empty where one may not read nodes."""
+        try:
+            with _sentences(self._api, "read nodes"):
+                found: Any = client.CoreV1Api(self._api).list_node(_request_timeout=_TIMEOUT)
+        except failures.CommandError:
+            return frozenset()
+        having = [node for node in found.items if (node.status.allocatable or {}).get(resource, "0") != "0"]
+        return frozenset(label for node in having if (label := (node.metadata.labels or {}).get(_PRODUCT_LABEL)))
 
     def annotate(self, namespace: str, name: str, annotations: dict[str, str]) -> None:
         """Set annotations of a service."""

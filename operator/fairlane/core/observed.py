@@ -122,6 +122,7 @@ class Observed:
     loads: Mapping[str, sending.Load] = dataclasses.field(default_factory=dict)          # by lane: what the senders of synthetic load were told last
     traffic: Mapping[str, measured.Traffic] = dataclasses.field(default_factory=dict)   # by lane, where it may get synthetic load
     model: fitness.Model | None = None                # what the model's files say; None: nothing depends on it now
+    gpu_products: frozenset[str] = frozenset()         # what the nodes have of spec.engine.gpu.resource, where the spec does not say
     caches: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)   # by revision that has just loaded: labels of vllm:cache_config_info
     heartbeat_renewed: datetime.datetime | None = None
     settings: Settings = Settings()

@@ -18,7 +18,7 @@ from kopf._core.engines import peering
 
 from .. import settings as own_settings
 from ..core import observed, plan
-from . import election, evidence, kube, logs, models, observe, queue, reconcile, resources, telemetry, wiring, write
+from . import election, evidence, kube, logs, models, nodes, observe, queue, reconcile, resources, telemetry, wiring, write
 
 _CRD_PAUSE = 3.0   # seconds between two looks for the CRD
 _log = logging.getLogger(__name__)
@@ -136,6 +136,7 @@ class Operator:
             writer=write.Writer(self._api, self._counters),
             gather=gatherer.gather,
             model=models.Reader(self._api).read,
+            gpus=nodes.Reader(self._api).read,
             decide=plan.plan,
             counters=self._counters,
             leads=self._chair.leads,

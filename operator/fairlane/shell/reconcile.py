@@ -16,6 +16,7 @@ from . import kube, observe, prometheus, queue, telemetry, write
 
 Gather = Callable[[observed.Observed], Awaitable[prometheus.Gathered]]
 Model = Callable[[observed.Observed], Awaitable[fitness.Model | None]]
+Gpus = Callable[[observed.Observed], Awaitable[frozenset[str]]]
 Decide = Callable[[observed.Observed], planned.Plan]
 
 _SOON = 0.5               # seconds until the next try after somebody else wrote first
@@ -36,6 +37,7 @@ class Parts:
     writer: write.Writer
     gather: Gather
     model: Model
+    gpus: Gpus
     decide: Decide
     counters: telemetry.Telemetry
     leads: Callable[[], bool]
@@ -80,9 +82,9 @@ class Reconciler:
         if seen is None:
             self._forget(key)
             return None
-        gathered, model = await asyncio.gather(self._gathered(seen.observed), self._parts.model(seen.observed))
+        gathered, model, gpus = await asyncio.gather(self._gathered(seen.observed), self._parts.model(seen.observed), self._parts.gpus(seen.observed))
         numbers = {field.name: getattr(gathered, field.name) for field in dataclasses.fields(gathered)}
-        known = dataclasses.replace(seen.observed, model=model, **numbers)
+        known = dataclasses.replace(seen.observed, model=model, gpu_products=gpus, **numbers)
         seen = dataclasses.replace(seen, observed=known)
         plan = self._parts.decide(seen.observed)
         await self._carry_out(plan, seen)

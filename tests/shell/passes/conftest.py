@@ -73,7 +73,7 @@ class Stub:
 
     def put(self, plural: str, thing: Object) -> Object:
         """Store an object as if somebody else had."""
-        key = (plural, thing["metadata"]["namespace"], thing["metadata"]["name"])
+        key = (plural, thing["metadata"].get("namespace", ""), thing["metadata"]["name"])
         old = self.objects.get(key, {})
         metadata = {"uid": f"uid-{self._version}", "creationTimestamp": "2026-01-01T00:00:00Z", "generation": 0} | old.get("metadata", {})
         new = old | thing

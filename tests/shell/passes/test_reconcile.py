@@ -75,6 +75,9 @@ class Bench:
         async def model(value: observed.Observed) -> None:
             return None
 
+        async def gpus(value: observed.Observed) -> frozenset[str]:
+            return frozenset()
+
         def decide(value: observed.Observed) -> planned.Plan:
             self.seen.append(value)
             return self.decide(value)
@@ -84,6 +87,7 @@ class Bench:
             writer=write.Writer(self.api, self.counters),
             gather=gather,
             model=model,
+            gpus=gpus,
             decide=decide,
             counters=self.counters,
             leads=lambda: self.leading,

@@ -20,6 +20,7 @@ class FakeCluster:
         self.orders: list[dict[str, str]] = []
         self.answer: dict[str, str] | None = {"reason": "CommandFollowed", "message": "the weight stays"}
         self.away = False
+        self.products = frozenset[str]()
         self.config_maps: dict[tuple[str, str], dict[str, str]] = {}
         self._events: list[dict[str, Any]] = [{"reason": "CommandIgnored", "message": "of yesterday", "version": "1"}]
         self._due: list[str] = []
@@ -37,6 +38,10 @@ class FakeCluster:
 
     def config_map(self, namespace: str, name: str) -> dict[str, str] | None:
         return self.config_maps.get((namespace, name))
+
+    def gpu_products(self, resource: str) -> frozenset[str]:
+        assert resource == "nvidia.com/gpu"
+        return self.products
 
     def annotate(self, namespace: str, name: str, annotations: dict[str, str]) -> None:
         assert (namespace, name) == ("prod", "assistant")

@@ -194,3 +194,10 @@ class TestMemory:
         change = {"metadata__namespace": "prod", "metadata__name": "other", "spec__model__configMapRef": {"name": "qwen"}}
         _, text = plan(written(tmp_path, **L4, **change), "--server")
         assert "memory: fits: " in text
+
+    def test_the_nodes_say_which_gpu_it_is(self, tmp_path: pathlib.Path, fake: Any) -> None:
+        (tmp_path / "config.json").write_text(CONFIG)
+        fake.products = frozenset({"Tesla-T4"})
+        change = {"metadata__namespace": "prod", "metadata__name": "other"}
+        code, text = plan(written(tmp_path, **change), "--server", "--model-config", str(tmp_path))
+        assert (code, "does not fit" in text) == (1, True)

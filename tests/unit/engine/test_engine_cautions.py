@@ -46,5 +46,5 @@ def test_is_not_told(lane: dict[str, Any], product: str, model: fitness.Model) -
 def test_the_gpus_of_a_pod_share_a_step(ranks: int, expected: float) -> None:
     spec = make.service(lane={"scheduler": {"tensorParallelSize": ranks}}, engine={"gpu": {"product": "NVIDIA-L4"}})
     settings = effective.settings(spec, spec.lanes[0], versions.resolve(spec.engine))
-    found = cautions.step_seconds(spec, settings, architecture.read(LLAMA_8B.config, LLAMA_8B.weight_bytes))
+    found = cautions.step_seconds(spec.engine.gpu, settings, architecture.read(LLAMA_8B.config, LLAMA_8B.weight_bytes))
     assert found == pytest.approx(expected, rel=0.01)

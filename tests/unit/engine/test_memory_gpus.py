@@ -55,3 +55,14 @@ def test_a_gpu_not_known_is_said_so(gpu: dict[str, Any], reason: str) -> None:
 def test_a_shared_gpu_is_in_doubt() -> None:
     found = models.usable("NVIDIA-L4-SHARED")
     assert [doubt.reason for doubt in found.doubts] == ["NVIDIA-L4-SHARED is shared with other pods: what of it is free is not known"]
+
+
+@pytest.mark.parametrize(("products", "expected", "doubts"), [
+    pytest.param(["NVIDIA-L4"], "NVIDIA-L4", 0, id="one kind"),
+    pytest.param(["NVIDIA-A100-SXM4-80GB", "NVIDIA-L4"], "NVIDIA-L4", 1, id="the smallest of several, with a doubt"),
+    pytest.param(["NVIDIA-L4", "NVIDIA-X1"], "NVIDIA-X1", 1, id="one that is not known goes first: nothing is computed then"),
+    pytest.param([], None, 0, id="none"),
+])
+def test_the_gpu_of_the_nodes(products: list[str], expected: str | None, doubts: int) -> None:
+    gpu, found = gpus.of_nodes(products)
+    assert (gpu.product, len(found)) == (expected, doubts)

@@ -6,6 +6,7 @@ from typing import Any
 from ...api import admission
 from ...api import spec as specs
 from ...api import status as statuses
+from ...core.engine import fitness
 from ...core.engine.memory.answer import Preflight
 from ...core.preview import preview, types
 from .. import cluster, failures
@@ -26,7 +27,14 @@ def previewed(document: Mapping[str, Any], sources: model.Sources, namespace: st
     spec = specs.LLMServiceSpec.model_validate(document["spec"])
     running = _running(where, place, name) if where else None
     off = spec.rollout.preflight is specs.Preflight.OFF
-    return preview.preview(name, place, spec, running, *(() if off else (model.read(spec, place, sources),)))
+    return preview.preview(name, place, spec, running, *(() if off else (_known(spec, place, sources),)))
+
+
+def _known(spec: specs.LLMServiceSpec, namespace: str, sources: model.Sources) -> preview.Known:
+    """What the memory is computed from."""
+    asks = sources.where is not None and fitness.asks_nodes(spec)
+    products = sources.where.gpu_products(spec.engine.gpu.resource) if sources.where and asks else frozenset()
+    return preview.Known(model.read(spec, namespace, sources), products)
 
 
 def _running(where: cluster.Cluster, namespace: str, name: str) -> preview.Running | None:

@@ -16,7 +16,7 @@ _ATTAINED = 0.5           # of the data sheet's speed in prefill: an estimate; w
 
 
 def cautions(
-    spec: specs.LLMServiceSpec, lane: specs.Lane, settings: effective.Settings, model: Architecture | Unknown, memory: Preflight,
+    gpu: specs.Gpu, lane: specs.Lane, settings: effective.Settings, model: Architecture | Unknown, memory: Preflight,
 ) -> Iterator[str]:
     """Return one sentence for each."""
     if memory.answer is not Answer.NO and memory.margin_share is not None and memory.margin_share < ROOM:
@@ -24,7 +24,7 @@ def cautions(
             f"one sequence of max-model-len leaves {max(0.0, memory.margin_share):.0%} of the KV cache, under a fifth: others are preempted as soon as one "
             "grows long; lower max-model-len or max-num-seqs, or take a larger GPU"
         )
-    seconds, promised = step_seconds(spec, settings, model), lane.objectives.itl_p99
+    seconds, promised = step_seconds(gpu, settings, model), lane.objectives.itl_p99
     if seconds is not None and promised is not None and seconds > base.seconds(promised):
         tokens = settings["max-num-batched-tokens"].value
         fits = int(tokens * base.seconds(promised) / seconds) // 64 * 64
@@ -35,12 +35,12 @@ def cautions(
         )
 
 
-def step_seconds(spec: specs.LLMServiceSpec, settings: effective.Settings, model: Architecture | Unknown) -> float | None:
+def step_seconds(gpu: specs.Gpu, settings: effective.Settings, model: Architecture | Unknown) -> float | None:
     """Return about how long a step full of prompt tokens takes; None where the GPU's speed or the number of parameters is not known.
 
     2 operations per parameter and token, at half of the data sheet's speed, shared by the GPUs of the tensor parallel size; attention itself is left out.
     """
-    speed, tokens = gpus.flops(spec.engine.gpu), settings.get("max-num-batched-tokens")
+    speed, tokens = gpus.flops(gpu), settings.get("max-num-batched-tokens")
     if isinstance(model, Unknown) or speed is None or tokens is None or model.is_quantised or model.experts:
         return None
     if not model.weight_bytes or not model.element_bytes:

@@ -1,12 +1,15 @@
 """Will a lane's engine load on its GPU? The memory preflight of one lane of a spec."""
 
+import dataclasses
+from collections.abc import Collection
+
 from ...api import spec as specs
 from .. import names
 from . import cautions as disappointing
 from . import effective, modelfiles, versions
 from .memory import architecture, gpus, need, preflight
 from .memory.answer import Answer, Preflight
-from .memory.unknown import Unknown
+from .memory.unknown import Doubt, Unknown
 
 _CHANGES_LENGTH = ("hf-overrides", "rope-scaling", "rope-theta", "hf-config-path")
 _ALLOWED = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"
@@ -15,15 +18,35 @@ _SHARED = ("revision", "dtype", "quantization", "tensor-parallel-size", "pipelin
 Model = modelfiles.ModelFiles | Unknown
 
 
-def check(spec: specs.LLMServiceSpec, lane: specs.Lane, model: Model, correction: int | None = None) -> Preflight:
-    """Return the answer for the lane's effective flags; `correction` in bytes is that of an earlier load. Refused where the flags cannot be."""
+def check(spec: specs.LLMServiceSpec, lane: specs.Lane, model: Model, correction: int | None = None, products: Collection[str] = ()) -> Preflight:
+    """Return the answer for the lane's effective flags. Refused where the flags cannot be.
+
+    `correction` in bytes is that of an earlier load, `products` are the GPUs that the cluster's nodes have, for a spec that names none.
+    """
     version = versions.resolve(spec.engine)
     settings = effective.settings(spec, lane, version)
     found = model if isinstance(model, Unknown) else architecture.read(model.config, model.weight_bytes)
-    demand = need.demand(settings, version, spec.engine.gpu)
+    gpu, doubts = gpu_of(spec, products)
+    memory = gpus.usable(gpu)
+    if not isinstance(memory, Unknown):
+        memory = dataclasses.replace(memory, doubts=(*memory.doubts, *doubts))
+    demand = need.demand(settings, version, gpu)
     if beyond := _beyond(spec, settings, found, demand):
         return beyond
-    return preflight.preflight(found, gpus.usable(spec.engine.gpu), demand, typical_tokens=typical(lane), correction=correction)
+    return preflight.preflight(found, memory, demand, typical_tokens=typical(lane), correction=correction)
+
+
+def gpu_of(spec: specs.LLMServiceSpec, products: Collection[str]) -> tuple[specs.Gpu, tuple[Doubt, ...]]:
+    """Return the GPU to compute for: the spec's, else one of the nodes'."""
+    gpu = spec.engine.gpu
+    if gpu.product is not None or gpu.memory is not None or not products:
+        return gpu, ()
+    return gpus.of_nodes(products)
+
+
+def asks_nodes(spec: specs.LLMServiceSpec) -> bool:
+    """Whether the nodes are to say which GPU it is."""
+    return spec.engine.gpu.product is None and spec.engine.gpu.memory is None
 
 
 def _beyond(spec: specs.LLMServiceSpec, settings: effective.Settings, model: architecture.Architecture | Unknown, demand: need.Demand) -> Preflight | None:
@@ -39,17 +62,17 @@ def _beyond(spec: specs.LLMServiceSpec, settings: effective.Settings, model: arc
     return Preflight(Answer.NO, f"{said}; set {model.longest:,} or less", longest=model.longest)
 
 
-def cautions(spec: specs.LLMServiceSpec, lane: specs.Lane, model: Model, answer: Preflight) -> tuple[str, ...]:
+def cautions(spec: specs.LLMServiceSpec, lane: specs.Lane, model: Model, answer: Preflight, products: Collection[str] = ()) -> tuple[str, ...]:
     """Return what is likely to disappoint of a lane that loads."""
     settings = effective.settings(spec, lane, versions.resolve(spec.engine))
     found = model if isinstance(model, Unknown) else architecture.read(model.config, model.weight_bytes)
-    return tuple(disappointing.cautions(spec, lane, settings, found, answer))
+    return tuple(disappointing.cautions(gpu_of(spec, products)[0], lane, settings, found, answer))
 
 
-def key(spec: specs.LLMServiceSpec, lane: specs.Lane) -> str:
+def key(spec: specs.LLMServiceSpec, lane: specs.Lane, products: Collection[str] = ()) -> str:
     """Return what an earlier load's correction holds for: the model, its quantisation and the GPUs, as a digest."""
     flags = {name: setting.value for name, setting in effective.settings(spec, lane, versions.resolve(spec.engine)).items() if name in _SHARED}
-    gpu = spec.engine.gpu.model_dump(mode="json", by_alias=True)
+    gpu = gpu_of(spec, products)[0].model_dump(mode="json", by_alias=True)
     return names.digest([spec.model.uri, gpu, flags])
 
 

@@ -16,7 +16,6 @@ from ..rollout import revisions as choosing
 from ..rollout import view as views
 from . import differences, gpus, objects, types
 
-_UNREAD = Unknown("the model's files were not read")
 _NEVER = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)   # nothing here depends on the time
 
 
@@ -28,8 +27,19 @@ class Running:
     status: statuses.LLMServiceStatus
 
 
-def preview(name: str, namespace: str, spec: specs.LLMServiceSpec, running: Running | None = None, model: fitness.Model = _UNREAD) -> types.Preview:
-    """Return what follows from the spec, compared with what runs; without that, everything is new. `model` is what its files say."""
+@dataclasses.dataclass(frozen=True)
+class Known:
+    """What the model's files say, and which GPUs the nodes have."""
+
+    model: fitness.Model
+    products: frozenset[str] = frozenset()
+
+
+_NOTHING = Known(Unknown("the model's files were not read"))
+
+
+def preview(name: str, namespace: str, spec: specs.LLMServiceSpec, running: Running | None = None, known: Known = _NOTHING) -> types.Preview:
+    """Return what follows from the spec, compared with what runs; without that, everything is new."""
     try:
         versions.resolve(spec.engine)
     except errors.Refused as problem:
@@ -37,12 +47,12 @@ def preview(name: str, namespace: str, spec: specs.LLMServiceSpec, running: Runn
     rendered, refused = _rendered(name, spec)
     if refused:   # the operator follows a spec as a whole or not at all
         shown = [
-            types.Lane(lane.name, refused[lane.name]) if lane.name in refused else _described(spec, lane, rendered[lane.name], model) for lane in spec.lanes
+            types.Lane(lane.name, refused[lane.name]) if lane.name in refused else _described(spec, lane, rendered[lane.name], known) for lane in spec.lanes
         ]
         return types.Preview(name, namespace, running is not None, lanes=tuple(shown))
     seen = observed.Observed(name, namespace, "", 0, _NEVER, spec, status=running.status if running else statuses.LLMServiceStatus())
     try:
-        return _whole(seen, spec, rendered, running, model)
+        return _whole(seen, spec, rendered, running, known)
     except errors.Refused as problem:   # of the router
         return types.Preview(name, namespace, running is not None, refused=(str(problem),))
 
@@ -60,12 +70,12 @@ def _rendered(name: str, spec: specs.LLMServiceSpec) -> tuple[dict[str, revision
 
 
 def _whole(
-    seen: observed.Observed, spec: specs.LLMServiceSpec, rendered: dict[str, revisions.Rendered], running: Running | None, model: fitness.Model,
+    seen: observed.Observed, spec: specs.LLMServiceSpec, rendered: dict[str, revisions.Rendered], running: Running | None, known: Known,
 ) -> types.Preview:
     lane_views = [moving.make(seen, spec.rollout, lane, rendered[lane.name], judging) for lane in spec.lanes]
     shown, changes = [], []
     for lane_view in lane_views:
-        lane, found = _lane(spec, lane_view, running, _described(spec, lane_view.spec, lane_view.rendered, model), seen.name)
+        lane, found = _lane(spec, lane_view, running, _described(spec, lane_view.spec, lane_view.rendered, known), seen.name)
         shown.append(lane)
         changes += found
     for lane, found in _leaving(seen.name, spec, running):
@@ -113,13 +123,13 @@ def _lane(
     return dataclasses.replace(described, change=change, about=about, canaried=pods if trial else (), at_once=at_once, gpus=need), changes
 
 
-def _described(spec: specs.LLMServiceSpec, lane: specs.Lane, rendered: revisions.Rendered, model: fitness.Model) -> types.Lane:
+def _described(spec: specs.LLMServiceSpec, lane: specs.Lane, rendered: revisions.Rendered, known: Known) -> types.Lane:
     """What the lane's engine would run."""
     settings = effective.settings(spec, lane, versions.resolve(spec.engine))
     flags = tuple(types.Flag(item.name, item.value, item.origin.value, item.field) for item in settings.values())
     container = next(item for item in rendered.template["spec"]["containers"] if item["name"] == "engine")
-    memory = None if spec.rollout.preflight is specs.Preflight.OFF else fitness.check(spec, lane, model)
-    warnings = fitness.cautions(spec, lane, model, memory) if memory else ()
+    memory = None if spec.rollout.preflight is specs.Preflight.OFF else fitness.check(spec, lane, known.model, products=known.products)
+    warnings = fitness.cautions(spec, lane, known.model, memory, known.products) if memory else ()
     return types.Lane(lane.name, revision=rendered.hash, command=tuple(container["command"]), flags=flags, memory=memory, warnings=warnings)
 
 

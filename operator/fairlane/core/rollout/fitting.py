@@ -18,7 +18,8 @@ def checked(seen: observed.Observed, spec: specs.LLMServiceSpec, lane: specs.Lan
     """Return the answer for what the spec asks for; None where it is off, or nothing depends on it now."""
     if spec.rollout.preflight is specs.Preflight.OFF or seen.model is None:
         return None
-    return fitness.check(spec, lane, seen.model, correction(_memory(seen.status, lane.name), fitness.key(spec, lane)))
+    learnt = correction(_memory(seen.status, lane.name), fitness.key(spec, lane, seen.gpu_products))
+    return fitness.check(spec, lane, seen.model, learnt, seen.gpu_products)
 
 
 def asks(seen: observed.Observed) -> bool:
@@ -61,7 +62,7 @@ def remembered(seen: observed.Observed, spec: specs.LLMServiceSpec, lane: view.V
     """Return the status with what is known of the lane's memory: the prediction for the desired revision, then what its engine measured."""
     if lane.fit is None:
         return status
-    memory, key = status.memory, fitness.key(spec, lane.spec)
+    memory, key = status.memory, fitness.key(spec, lane.spec, seen.gpu_products)
     if memory is None or memory.revision != lane.rendered.hash or memory.measured_kv_tokens is None:
         memory = _predicted(lane.rendered.hash, lane.fit, memory if memory is not None and memory.key == key else None, key)
         memory = _measured(memory, lane.fit, seen.caches.get(status.canary or status.stable, {}), status)

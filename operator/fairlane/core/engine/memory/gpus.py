@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import resources
 from typing import Any
 
@@ -62,6 +62,19 @@ def usable(gpu: specs.Gpu) -> Usable | Unknown:
         return Unknown(f"{named}; set spec.engine.gpu.memory")
     nominal = int(defaults.bytes_of(gpu.memory))
     return Usable(int(nominal * least_share()), nominal, False, f"{least_share():.0%} of {gpu.memory}: the smallest share that any known GPU has", doubts)
+
+
+def of_nodes(products: Collection[str]) -> tuple[specs.Gpu, tuple[Doubt, ...]]:
+    """Return the GPU to compute for where the spec names none: the one with the least memory that the nodes have; any that is not known before all others."""
+    sizes = {product: usable(specs.Gpu(product=product)) for product in sorted(products)}
+    unknown = [product for product, found in sizes.items() if isinstance(found, Unknown)]
+    smallest = unknown[0] if unknown else min(sizes, key=lambda product: _size(sizes[product]), default=None)
+    several = f"the nodes have {', '.join(sizes)}, and the pod may come to any of them: set spec.engine.gpu.product"
+    return specs.Gpu(product=smallest), (Doubt(several, of_yes=False),) if len(sizes) > 1 else ()
+
+
+def _size(found: Usable | Unknown) -> int:
+    return 0 if isinstance(found, Unknown) else found.bytes
 
 
 def flops(gpu: specs.Gpu) -> float | None:
