@@ -7,7 +7,7 @@ from typing import Any
 
 from ...api import spec as specs
 from .. import errors
-from . import catalog, defaults, profiles, values, versions
+from . import catalog, defaults, profiles, remedies, values, versions
 
 _SCHEDULER = {
     "maxModelLen": "max-model-len",
@@ -111,26 +111,13 @@ def _scheduled(lane: specs.Lane, version: versions.Version) -> Iterator[Setting]
 
 
 def _known(field: str, name: str, version: versions.Version) -> catalog.Flag:
-    """The flag of this name in this version; Refused with the replacement or the nearest spelling."""
+    """The flag of this name in this version; Refused with what to do instead."""
     flag = catalog.find(name, version)
     if flag is None:
-        raise errors.Refused(field, f"vLLM {version} has no flag {name}; {_remedy(name, version)}")
+        raise errors.Refused(field, f"vLLM {version} has no flag {name}; {remedies.of_unknown(name, version)}")
     if flag.owned:
         raise errors.Refused(field, f"{flag.name} is not yours to set: {flag.owned}")
-    return catalog.flags()[flag.same] if flag.same else flag
-
-
-def _remedy(name: str, version: versions.Version) -> str:
-    elsewhere = catalog.flags().get(name)
-    positive = catalog.find(name.removeprefix("no-"), version)
-    if name.startswith("no-") and positive is not None:
-        return f"set {positive.name} to false"
-    if elsewhere is not None and elsewhere.gone is not None and elsewhere.gone <= version:
-        return f"it was removed by {elsewhere.gone}" + (f"; use {elsewhere.instead}" if elsewhere.instead else "; leave it out")
-    if elsewhere is not None:
-        return f"it came with {elsewhere.since}; leave it out or run that version"
-    near = catalog.nearest(name.lower(), version)
-    return f"did you mean {near}?" if near else "leave it out"
+    return catalog.find(flag.same, version) or flag
 
 
 def _harmless(merged: dict[str, Setting]) -> dict[str, Setting]:
