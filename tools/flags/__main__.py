@@ -41,4 +41,4 @@ def _arguments() -> argparse.ArgumentParser:
     return parser
 
 
-sys.exit(main(sys.argv[1:]))
+sys.exit(main(sys.argv[1:]) or 0)

@@ -7,6 +7,7 @@ from typing import Any
 from . import store as stores
 
 FLAGS = pathlib.Path(__file__).parents[2] / "operator/fairlane/core/engine/data/flags.json"
+_LIMITS = ("least", "above", "most", "below")
 _VALUES = {"int", "float", "human", "any"}      # written alike: one word after the option
 
 
@@ -50,9 +51,17 @@ def _entry(store: stores.Store, name: str) -> dict[str, Any]:
     entry |= {"before": before} if (before := dict(_before(read, entry["kind"]))) else {}
     entry |= {"same": same} if (same := next((word[5:] for words in read.values() for word in words if word.startswith("same:")), "")) else {}
     entry |= {"choices": parsed["choices"]} if "choices" in parsed else {}
+    entry |= dict(_limits(read[versions[there[-1]]]))
     declared = next((version for version, words in read.items() if "deprecated" in words), None)
     entry |= {"deprecated": since} if (since := kept.pop("deprecated", declared)) is not None else {}
     return entry | kept
+
+
+def _limits(words: list[str]) -> Iterator[tuple[str, float]]:
+    """The range in the last version that has the option, whose values a version without limits has no use for either."""
+    for name, _, number in (word.partition(":") for word in words):
+        if name in _LIMITS:
+            yield name, int(float(number)) if float(number).is_integer() else float(number)
 
 
 def _before(read: dict[str, list[str]], kind: str) -> Iterator[tuple[str, str]]:

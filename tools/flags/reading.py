@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import re
+from collections.abc import Iterator
 
 from . import keywords, kinds
 from .sources import Found, Sources, Unreadable
@@ -11,6 +12,7 @@ _ENTRY = ("vllm.entrypoints.cli.serve", "ServeSubcommand", "subparser_init")
 # They get the parser and add no option, or only those of a platform that Fairlane does not run.
 _IGNORED = {"show_filtered_argument_or_group_from_help", "pre_register_and_update"}
 _MANY = ("'+'", "'*'")
+_LIMITS = {"ge": "least", "gt": "above", "le": "most", "lt": "below"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,6 +24,7 @@ class Option:
     also: tuple[str, ...] = ()      # its other long names
     negated: bool = False           # whether there is a --no- form
     deprecated: bool = False        # declared so, or its help says so first
+    limits: tuple[tuple[str, float], ...] = ()   # least, above, most and below, as the field has them
 
 
 def options(sources: Sources) -> dict[str, Option]:
@@ -69,7 +72,7 @@ def _option(sources: Sources, declared: keywords.Declared) -> Option:
     if not names:
         raise Unreadable(f"{declared.module.path}: {declared.words} has no long name")
     kind, negated = _kind(sources, declared)
-    return Option(names[0], kind, tuple(names[1:]), negated, _is_deprecated(declared))
+    return Option(names[0], kind, tuple(names[1:]), negated, _is_deprecated(declared), tuple(_limits(declared.field)))
 
 
 def _kind(sources: Sources, declared: keywords.Declared) -> tuple[str, bool]:
@@ -89,6 +92,13 @@ def _kind(sources: Sources, declared: keywords.Declared) -> tuple[str, bool]:
     if many:
         return "list", False
     return (kinds.of_reader(_text(given["type"])) if given.get("type") is not None else "any" if base == "list" else base), False
+
+
+def _limits(field: keywords.Field | None) -> Iterator[tuple[str, float]]:
+    """The bounds of pydantic's Field, where they are written as numbers."""
+    for word in field.node.value.keywords if field is not None and isinstance(field.node.value, ast.Call) else ():
+        if word.arg in _LIMITS and isinstance(word.value, ast.Constant) and isinstance(word.value.value, (int, float)):
+            yield _LIMITS[word.arg], word.value.value
 
 
 def _is_false(sources: Sources, declared: keywords.Declared) -> bool:

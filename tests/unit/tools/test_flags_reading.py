@@ -103,7 +103,7 @@ class SchedulerConfig:
     sizes: tuple[int, ...] = ()
 @config
 class CacheConfig:
-    memory: float = Field(default=0.9, gt=0)
+    memory: float = Field(default=0.9, gt=0, le=1)
     dtype: DType = "auto"
     prefix_caching: bool = True
     nested: Nested | None = None
@@ -157,6 +157,10 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> dict[str, reading.Optio
 ])
 def test_an_option_is_found_with_its_kind(options: dict[str, reading.Option], name: str, kind: str) -> None:
     assert kind == options[name].kind
+
+
+def test_limits_are_those_of_the_fields(options: dict[str, reading.Option]) -> None:
+    assert {"memory": (("above", 0), ("most", 1))} == {option.name: option.limits for option in options.values() if option.limits}
 
 
 def test_nothing_else_is_found(options: dict[str, reading.Option]) -> None:
