@@ -152,6 +152,32 @@ def test_the_same_flag_in_two_spellings_is_refused() -> None:
                  id="prompts that leave no room for an answer"),
     pytest.param({"flags": {"max-model-len": 2048}, "admission": {"maxOutputTokens": 2048}}, "spec.lanes[chat].admission.maxOutputTokens", "must be below",
                  id="answers that leave no room for a prompt"),
+    pytest.param({"flags": {"max-num-scheduled-tokens": 4096}}, f"{LANE}.max-num-scheduled-tokens",
+                 "above max-num-batched-tokens 2048 (profile Interactive); raise max-num-batched-tokens to 4096", id="more scheduled tokens than a step has"),
+    pytest.param({"flags": {"enable-log-outputs": True}}, f"{LANE}.enable-log-outputs", "needs enable-log-requests; set enable-log-requests too",
+                 id="answers in the log without requests"),
+    pytest.param({"flags": {"enable-log-outputs": True, "enable-log-requests": False}}, f"{LANE}.enable-log-outputs", "needs enable-log-requests",
+                 id="the same, with requests turned off"),
+    pytest.param({"flags": {"enable-auto-tool-choice": True}}, f"{LANE}.enable-auto-tool-choice", "needs tool-call-parser", id="tools without a parser"),
+    pytest.param({"flags": {"collect-detailed-traces": ["model"]}}, f"{LANE}.collect-detailed-traces", '["model"] needs otlp-traces-endpoint',
+                 id="traces that go nowhere"),
+    pytest.param({"flags": {"custom-histogram-buckets": {"ttft": [1]}}}, f"{LANE}.custom-histogram-buckets", "'ttft' is no family of histograms; use one of",
+                 id="bounds of an unknown family"),
+    pytest.param({"flags": {"custom-histogram-buckets.ttft": [1]}}, f"{LANE}.custom-histogram-buckets.ttft", "'ttft' is no family", id="the same by a key"),
+    pytest.param({"flags": {"custom-histogram-buckets": '{"request_latency": [1, 1]}'}}, f"{LANE}.custom-histogram-buckets",
+                 "the bounds of request_latency [1, 1] do not rise", id="bounds that stay, in JSON"),
+    pytest.param({"flags": {"custom-histogram-buckets.request_latency": [2, 1]}}, f"{LANE}.custom-histogram-buckets.request_latency", "do not rise",
+                 id="bounds that fall"),
+    pytest.param({"flags": {"custom-histogram-buckets": {"request_latency": []}}}, f"{LANE}.custom-histogram-buckets", "no list of numbers above 0",
+                 id="no bounds"),
+    pytest.param({"flags": {"custom-histogram-buckets": {"request_latency": [0, 1]}}}, f"{LANE}.custom-histogram-buckets", "no list of numbers above 0",
+                 id="a bound of nothing"),
+    pytest.param({"flags": {"custom-histogram-buckets": {"request_latency": [True, 2]}}}, f"{LANE}.custom-histogram-buckets", "no list of numbers above 0",
+                 id="true as a bound"),
+    pytest.param({"flags": {"custom-histogram-buckets": "[1, 2]"}}, f"{LANE}.custom-histogram-buckets", "is no object", id="bounds without a family"),
+    pytest.param({"flags": {"custom-histogram-buckets": "fine"}}, f"{LANE}.custom-histogram-buckets", "'fine' is no object", id="no JSON"),
+    pytest.param({"flags": {"enable-per-request-metrics": True, "disable-log-stats": True}}, f"{LANE}.disable-log-stats", "is not yours to set",
+                 id="metrics of requests without statistics"),
     pytest.param({"flags": {"max-model-len": "2k"}, "match": {"maxPromptTokens": 2048}}, "spec.lanes[chat].match.maxPromptTokens", "max-model-len 2000",
                  id="the same, with a length in human form"),
 ])
@@ -168,9 +194,34 @@ def test_lanes_that_contradict_themselves_are_refused(lane: dict[str, Any], fiel
     pytest.param({"scheduler": {"maxModelLen": 2049}, "match": {"maxPromptTokens": 2048}}, id="one token left for an answer"),
     pytest.param({"flags": {"max-model-len": "auto"}, "match": {"maxPromptTokens": 2048}}, id="a length that only the engine will know"),
     pytest.param({"match": {"maxPromptTokens": 2048}}, id="no length: the model's own"),
+    pytest.param({"flags": {"max-num-scheduled-tokens": 2048}}, id="as many scheduled tokens as a step has"),
+    pytest.param({"flags": {"enable-log-outputs": True, "enable-log-requests": True}}, id="answers and requests in the log"),
+    pytest.param({"flags": {"enable-log-outputs": False}}, id="no answers in the log"),
+    pytest.param({"flags": {"enable-auto-tool-choice": True, "tool-call-parser": "hermes"}}, id="tools with a parser"),
+    pytest.param({"flags": {"collect-detailed-traces": "all", "otlp-traces-endpoint": "http://otel:4317"}}, id="traces with an address"),
+    pytest.param({"flags": {"custom-histogram-buckets": {"request_latency": [0.1, 1, 10]}}}, id="bounds that rise"),
+    pytest.param({"flags": {"custom-histogram-buckets.request_latency": [0.1]}}, id="one bound, by a key"),
 ])
 def test_lanes_at_their_limits_are_taken(lane: dict[str, Any]) -> None:
     assert make.rendered(make.service(lane=lane)).hash
+
+
+@pytest.mark.parametrize(("version", "flags", "refused"), [
+    pytest.param("0.8.5", {"enable-auto-tool-choice": True}, "needs tool-call-parser", id="a rule holds in every version that has its flags"),
+    pytest.param("0.10.0", {"enable-log-outputs": True}, "came with 0.10.1", id="before that the flag is unknown"),
+    pytest.param("0.25.1", {"max-num-scheduled-tokens": 4096}, "came with 0.26.0", id="scheduled tokens before they came"),
+    pytest.param("0.26.0", {"max-num-scheduled-tokens": 4096}, "is above max-num-batched-tokens", id="and from then on"),
+    pytest.param("0.31.0", {"custom-histogram-buckets": {"x": [1]}}, "no flag custom-histogram-buckets", id="bounds before they came"),
+])
+def test_rules_hold_where_the_version_has_their_flags(version: str, flags: dict[str, Any], refused: str) -> None:
+    with pytest.raises(errors.Refused, match=refused):
+        make.rendered(make.service(lane={"flags": flags}, engine={"version": version}))
+
+
+@pytest.mark.parametrize("profile", list(specs.Profile))
+def test_every_profile_sets_what_vllm_would_double(profile: specs.Profile) -> None:
+    """performance-mode throughput doubles vLLM's own defaults of these two (arg_utils.py), which defaults.yaml does not tell."""
+    assert {"max-num-batched-tokens", "max-num-seqs"} <= profiles.get(profile).flags.keys()
 
 
 @pytest.mark.parametrize(("text", "number"), [

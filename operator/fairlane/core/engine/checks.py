@@ -1,16 +1,18 @@
 """What no single flag says wrong: rules over the effective values of one lane."""
 
+import json
 from collections.abc import Callable
 
 from ...api import spec as specs
 from .. import errors
-from . import effective
+from . import buckets, effective
 
-_STRENGTH = list(effective.Origin)
+# What vLLM does not start without: validate_parsed_serve_args (vllm/entrypoints), vllm/config/observability.py.
+_NEEDS = {"enable-auto-tool-choice": "tool-call-parser", "enable-log-outputs": "enable-log-requests", "collect-detailed-traces": "otlp-traces-endpoint"}
 
 
 def check(lane: specs.Lane, settings: effective.Settings) -> None:
-    """Refused with the first rule that the lane breaks; vLLM itself would refuse the first four at its start (vllm/config/scheduler.py)."""
+    """Refused with the first rule that the lane breaks; vLLM itself would refuse all but those of prompts, answers and scheduled tokens at its start."""
     for rule in _RULES:
         rule(lane, settings)
 
@@ -22,6 +24,11 @@ def _budget_holds_all_sequences(lane: specs.Lane, settings: effective.Settings) 
 
 def _active_sequences_fit(lane: specs.Lane, settings: effective.Settings) -> None:
     _at_most(settings, "max-num-active-seqs", "max-num-seqs")
+
+
+def _scheduled_tokens_fit(lane: specs.Lane, settings: effective.Settings) -> None:
+    """vLLM takes it (vllm/config/scheduler.py of 0.32 does not compare them), but no step ever has more tokens than its budget."""
+    _at_most(settings, "max-num-scheduled-tokens", "max-num-batched-tokens")
 
 
 def _prefill_cap_fits_model(lane: specs.Lane, settings: effective.Settings) -> None:
@@ -54,13 +61,30 @@ def _answers_fit_the_model(lane: specs.Lane, settings: effective.Settings) -> No
         raise errors.Refused(f"spec.lanes[{lane.name}].admission.maxOutputTokens", f"{allowed} must be below {longest}; lower it, or raise max-model-len")
 
 
+def _others_are_there(lane: specs.Lane, settings: effective.Settings) -> None:
+    """A flag that needs another one."""
+    for name, other in _NEEDS.items():
+        setting, needed = settings.get(name), settings.get(other)
+        if setting is not None and setting.value and (needed is None or not needed.value):
+            raise errors.Refused(setting.field, f"{name} {json.dumps(setting.value)} needs {other}; set {other} too, or leave {name} out")
+
+
+def _buckets_are_families(lane: specs.Lane, settings: effective.Settings) -> None:
+    for setting in settings.values():
+        if setting.flag.name == buckets.FLAG:
+            buckets.check(setting.field, setting.name, setting.value)
+
+
 _RULES: tuple[Callable[[specs.Lane, effective.Settings], None], ...] = (
     _budget_holds_all_sequences,
     _active_sequences_fit,
+    _scheduled_tokens_fit,
     _prefill_cap_fits_model,
     _whole_prompt_fits_a_step,
     _prompts_fit_the_model,
     _answers_fit_the_model,
+    _others_are_there,
+    _buckets_are_families,
 )
 
 
@@ -71,6 +95,5 @@ def _at_most(settings: effective.Settings, small_name: str, large_name: str) -> 
         return
     if isinstance(small.value, str) or isinstance(large.value, str) or small.value <= large.value:
         return
-    blamed = max(small, large, key=lambda setting: _STRENGTH.index(setting.origin))
     remedy = f"raise {large.name} to {small.value} or set {small.name} to {large.value} or less"
-    raise errors.Refused(blamed.field, f"{small} is above {large}; {remedy}")
+    raise errors.Refused(effective.strongest(small, large).field, f"{small} is above {large}; {remedy}")
