@@ -1,5 +1,6 @@
 """What no single flag says wrong: rules over the effective values of one lane."""
 
+import dataclasses
 import json
 from collections.abc import Callable
 
@@ -7,8 +8,31 @@ from ...api import spec as specs
 from .. import errors
 from . import buckets, effective
 
-# What vLLM does not start without: validate_parsed_serve_args (vllm/entrypoints), vllm/config/observability.py.
-_NEEDS = {"enable-auto-tool-choice": "tool-call-parser", "enable-log-outputs": "enable-log-requests", "collect-detailed-traces": "otlp-traces-endpoint"}
+_GUESSERS = ("speculative-config", "spec-model", "spec-method")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Need:
+    """A flag that vLLM does not start with unless one of the others is set, to `value` where that is given. With the value `off` it asks for nothing."""
+
+    name: str
+    others: tuple[str, ...]
+    value: str = ""
+    off: str = ""
+
+
+# validate_parsed_serve_args (vllm/entrypoints) and the validators of vllm/config: observability, speculative, parallel, mamba; of 0.32.0.
+_NEEDS = (
+    _Need("enable-auto-tool-choice", ("tool-call-parser",)),
+    _Need("enable-log-outputs", ("enable-log-requests",)),
+    _Need("collect-detailed-traces", ("otlp-traces-endpoint",)),
+    _Need("spec-tokens", _GUESSERS),
+    _Need("per-request-spec-decode-metrics", _GUESSERS, off="none"),
+    _Need("ray-workers-use-nsight", ("distributed-executor-backend",), "ray"),
+    _Need("enable-elastic-ep", ("enable-eplb",)),
+    _Need("enable-mamba-cache-stochastic-rounding", ("mamba-ssm-cache-dtype",), "float16"),
+    _Need("mamba-ssu-algorithm", ("mamba-backend",), "flashinfer"),
+)
 
 
 def check(lane: specs.Lane, settings: effective.Settings) -> None:
@@ -62,11 +86,20 @@ def _answers_fit_the_model(lane: specs.Lane, settings: effective.Settings) -> No
 
 
 def _others_are_there(lane: specs.Lane, settings: effective.Settings) -> None:
-    """A flag that needs another one."""
-    for name, other in _NEEDS.items():
-        setting, needed = settings.get(name), settings.get(other)
-        if setting is not None and setting.value and (needed is None or not needed.value):
-            raise errors.Refused(setting.field, f"{name} {json.dumps(setting.value)} needs {other}; set {other} too, or leave {name} out")
+    for need in _NEEDS:
+        setting = settings.get(need.name)
+        there = [other for other in settings.values() if other.flag.name in need.others and other.value and need.value in ("", other.value)]
+        if setting is not None and setting.value not in (False, "", [], need.off) and not there:
+            wanted = f"{' or '.join(need.others)} {need.value}".strip()
+            raise errors.Refused(setting.field, f"{need.name} {json.dumps(setting.value)} needs {wanted}; set {wanted} too, or leave {need.name} out")
+
+
+def _context_ranks_divide_tensor_ranks(lane: specs.Lane, settings: effective.Settings) -> None:
+    """vllm/config/parallel.py"""
+    parts, ranks = settings.get("decode-context-parallel-size"), settings.get("tensor-parallel-size")
+    if parts is not None and ranks is not None and ranks.value % parts.value:
+        blamed = effective.strongest(parts, ranks)
+        raise errors.Refused(blamed.field, f"{ranks} is no multiple of {parts}; set tensor-parallel-size to one, or lower decode-context-parallel-size")
 
 
 def _buckets_are_families(lane: specs.Lane, settings: effective.Settings) -> None:
@@ -84,6 +117,7 @@ _RULES: tuple[Callable[[specs.Lane, effective.Settings], None], ...] = (
     _prompts_fit_the_model,
     _answers_fit_the_model,
     _others_are_there,
+    _context_ranks_divide_tensor_ranks,
     _buckets_are_families,
 )
 
