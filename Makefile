@@ -16,7 +16,7 @@ export MYPY_CACHE_DIR := $(CACHE)/mypy
 # However it ends, no cluster of its own stays behind; it tidies itself on Ctrl-C, this is for the case that it was killed.
 WITH_CLUSTER := trap '$(PYTHON) -m e2e.cluster down --abandoned' EXIT;
 
-.PHONY: help setup check generate unit test demo bench-judge bench-judge-peers bench-failures bench-memory bench-plan cluster cluster-down
+.PHONY: help setup check generate flags unit test demo bench-judge bench-judge-peers bench-failures bench-memory bench-plan cluster cluster-down
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1|/' | column -t -s '|'
@@ -38,14 +38,19 @@ $(UV):
 check: setup  ## lint, types, layers, generated files in step
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
-	@.venv/bin/mypy -p e2e -p bench
+	@.venv/bin/mypy -p e2e -p bench -p tools
 	@PYTHONPATH=operator .venv/bin/lint-imports
 	@PYTHONPATH=operator $(PYTHON) -m fairlane.api.crd --check
 	@PYTHONPATH=operator $(PYTHON) -m fairlane.api.docs --check
+	@$(PYTHON) -m tools.flags --check
 
 generate: setup  ## write the CRDs and the reference of fields from the types
 	@PYTHONPATH=operator $(PYTHON) -m fairlane.api.crd
 	@PYTHONPATH=operator $(PYTHON) -m fairlane.api.docs
+
+# WHEELS="vllm==0.34.0" downloads and reads releases first, WHEELS=all those that were read before; PARSER=<python that has vLLM> reads kinds and choices.
+flags: setup  ## write the data of vLLM's flags; WHEELS="vllm==0.34.0" reads that release first
+	@$(PYTHON) -m tools.flags --wheels "$(WHEELS)" --parser "$(PARSER)"
 
 unit: setup  ## the tests that need nothing and take seconds
 	@$(PYTHON) -m pytest -q tests/unit

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from e2e.cluster import vllm_env
 from tests.unit.engine import make
+from tools.flags import store
 
 from fairlane.api import spec as specs
 from fairlane.core.engine import catalog, versions
@@ -118,6 +119,10 @@ def test_the_data_names_the_flags_of_the_parser(answer: dict[str, Any]) -> None:
     positive = {name for name in parser if not (name.startswith("no-") and name[3:] in parser)} - {"help"}
     known = {flag.name for flag in catalog.flags().values() if flag.known(VERSION)}
     assert (set(), set()) == (known - positive, positive - known)
+
+
+def test_kinds_and_choices_are_the_parsers(answer: dict[str, Any]) -> None:
+    assert answer["read"] == store.load().parser
 
 
 def test_the_data_names_the_booleans_of_the_parser(answer: dict[str, Any]) -> None:

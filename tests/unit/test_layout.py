@@ -8,7 +8,7 @@ import pytest
 from fairlane.api import generated
 
 ROOT = generated.repository()
-SOURCES = ("operator", "tests", "e2e", "bench", "crds", "charts", "examples", "docs")
+SOURCES = ("operator", "tests", "e2e", "bench", "tools", "crds", "charts", "examples", "docs")
 SUFFIXES = {".py", ".md", ".yaml", ".yml", ".toml", ".tpl", ".sh", ".lua", ".go", ""}
 
 

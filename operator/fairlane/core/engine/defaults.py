@@ -2,6 +2,7 @@
 
 import functools
 import re
+import sys
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any
@@ -34,8 +35,9 @@ def _capacity(version: versions.Version, gpu: specs.Gpu) -> dict[str, int]:
         return {}
     memory = bytes_of(gpu.memory) / _GIB
     product = (gpu.product or "").lower()
-    row = next(row for row in _data()["capacity"] if _since(row) <= version and memory >= row["gib"] and not ("except" in row and row["except"] in product))
-    return {name: row[name] for name in ("max-num-batched-tokens", "max-num-seqs")}
+    rows = (row for row in _data()["capacity"] if _since(row) <= version < _until(row) and memory >= row["gib"])
+    row = next((row for row in rows if not any(part in product for part in row.get("except", ()))), None)
+    return {name: row[name] for name in ("max-num-batched-tokens", "max-num-seqs")} if row is not None else {}
 
 
 def bytes_of(quantity: str) -> float:
@@ -44,6 +46,10 @@ def bytes_of(quantity: str) -> float:
     if found is None or found[2] not in _UNITS:
         raise ValueError(f"{quantity!r} is no quantity; write it as 24Gi")
     return float(found[1]) * _UNITS[found[2]]
+
+
+def _until(row: dict[str, Any]) -> versions.Version:
+    return versions.parse(row.get("until", "")) or versions.Version(sys.maxsize, 0, 0)
 
 
 def _since(row: dict[str, Any]) -> versions.Version:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...api import spec as specs
 from .. import errors
-from . import catalog, defaults, profiles, values, versions
+from . import catalog, defaults, profiles, remedies, values, versions
 
 _SCHEDULER = {
     "maxModelLen": "max-model-len",
@@ -38,17 +38,28 @@ class Setting:
     origin: Origin
     field: str                 # where it was set; for a default or a profile: what people call it
     flag: catalog.Flag
+    written: Any = None        # the value as a user wrote it
 
     @property
     def words(self) -> list[str]:
         """The words of the command line."""
         return values.spelled(self.flag, self.name, self.value)
 
+    @property
+    def by_user(self) -> bool:
+        """Whether the object sets it."""
+        return self.origin not in (Origin.DEFAULT, Origin.PROFILE)
+
     def __str__(self) -> str:
         return f"{self.name} {self.value} ({self.field})"
 
 
 Settings = Mapping[str, Setting]
+
+
+def strongest(*settings: Setting) -> Setting:
+    """Return the one that was set last, which is the one to blame where two do not go together."""
+    return max(settings, key=lambda setting: list(Origin).index(setting.origin))
 
 
 def settings(spec: specs.LLMServiceSpec, lane: specs.Lane, version: versions.Version) -> Settings:
@@ -67,7 +78,7 @@ def inputs(lane: specs.Lane, effective: Settings) -> dict[str, Any]:
 
     A profile's flags count here even where the version does not know them: a correction of the data of versions must rename no revision.
     """
-    chosen = {name: setting for name, setting in effective.items() if setting.origin not in (Origin.DEFAULT, Origin.PROFILE)}
+    chosen = {name: setting for name, setting in effective.items() if setting.by_user}
     merged = dict(profiles.get(lane.profile).flags) | {name: setting.value for name, setting in chosen.items()}
     silent = {name for name, setting in chosen.items() if not setting.words}
     return {name: value for name, value in sorted(merged.items()) if name not in silent}
@@ -100,37 +111,24 @@ def _given(origin: Origin, path: str, flags: Mapping[str, Any], version: version
         if dot and flag.kind != "any":
             raise errors.Refused(field, f"{flag.name} takes no keys; set {flag.name} itself")
         taken = value if dot else values.normalise(field, flag, value, version)
-        yield Setting(f"{flag.name}{dot}{rest}", taken, origin, field, flag)
+        yield Setting(f"{flag.name}{dot}{rest}", taken, origin, field, flag, value)
 
 
 def _scheduled(lane: specs.Lane, version: versions.Version) -> Iterator[Setting]:
     for key, value in lane.scheduler.model_dump(by_alias=True, exclude_none=True).items():
         field = f"spec.lanes[{lane.name}].scheduler.{key}"
         flag = _known(field, _SCHEDULER[key], version)
-        yield Setting(flag.name, values.normalise(field, flag, value, version), Origin.SCHEDULER, field, flag)
+        yield Setting(flag.name, values.normalise(field, flag, value, version), Origin.SCHEDULER, field, flag, value)
 
 
 def _known(field: str, name: str, version: versions.Version) -> catalog.Flag:
-    """The flag of this name in this version; Refused with the replacement or the nearest spelling."""
+    """The flag of this name in this version; Refused with what to do instead."""
     flag = catalog.find(name, version)
     if flag is None:
-        raise errors.Refused(field, f"vLLM {version} has no flag {name}; {_remedy(name, version)}")
+        raise errors.Refused(field, f"vLLM {version} has no flag {name}; {remedies.of_unknown(name, version)}")
     if flag.owned:
         raise errors.Refused(field, f"{flag.name} is not yours to set: {flag.owned}")
-    return catalog.flags()[flag.same] if flag.same else flag
-
-
-def _remedy(name: str, version: versions.Version) -> str:
-    elsewhere = catalog.flags().get(name)
-    positive = catalog.find(name.removeprefix("no-"), version)
-    if name.startswith("no-") and positive is not None:
-        return f"set {positive.name} to false"
-    if elsewhere is not None and elsewhere.gone is not None and elsewhere.gone <= version:
-        return f"it was removed by {elsewhere.gone}" + (f"; use {elsewhere.instead}" if elsewhere.instead else "; leave it out")
-    if elsewhere is not None:
-        return f"it came with {elsewhere.since}; leave it out or run that version"
-    near = catalog.nearest(name.lower(), version)
-    return f"did you mean {near}?" if near else "leave it out"
+    return catalog.find(flag.same, version) or flag
 
 
 def _harmless(merged: dict[str, Setting]) -> dict[str, Setting]:

@@ -23,7 +23,7 @@ def normalise(field: str, flag: catalog.Flag, value: Any, version: versions.Vers
     if flag.auto_since is not None and value in ("auto", -1, "-1"):
         return _auto(field, flag.auto_since, version)
     match flag.kind:
-        case "bool" | "switch":
+        case "bool" | "switch" | "truth":
             return _bool(field, value)
         case "int" | "human":
             return _in_range(field, flag, _int(field, value, is_human=flag.kind == "human"))
@@ -38,6 +38,8 @@ def normalise(field: str, flag: catalog.Flag, value: Any, version: versions.Vers
 
 def spelled(flag: catalog.Flag, name: str, value: Any) -> list[str]:
     """Return the words of the command line for a normalised value. `name` is the flag's, or has a part after a dot."""
+    if flag.kind == "truth":
+        return [f"--{name}={value}"]
     if isinstance(value, bool) and name == flag.name:
         if value:
             return [f"--{name}"]
@@ -111,7 +113,7 @@ def _any(field: str, flag: catalog.Flag, value: Any, version: versions.Version) 
     if value is None or isinstance(value, bool):
         raise errors.Refused(field, f"{json.dumps(value)} is no value for {flag.name}; it takes text, a number or JSON")
     choices = flag.choices_in(version)
-    if choices and str(value) not in choices:
+    if choices and (str(value).lower().replace("-", "_") if flag.folded else str(value)) not in choices:
         raise errors.Refused(field, f"{value!r} is none of {', '.join(choices)}")
     return value
 

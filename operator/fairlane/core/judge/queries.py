@@ -11,25 +11,16 @@ from collections.abc import Mapping
 
 from .. import errors, names
 from ..routing import metrics as router
-from . import types
+from . import series, types
 
-ENGINE_METRICS: Mapping[str, str] = {
-    "vllm:time_to_first_token_seconds": "ttft",
-    "vllm:inter_token_latency_seconds": "itl",
-    "vllm:time_per_output_token_seconds": "itl",          # its name before vLLM 0.10.2, gone by 0.16
-    "vllm:request_time_per_output_token_seconds": "tpot",
-    "vllm:request_queue_time_seconds": "queue",
-    "vllm:e2e_request_latency_seconds": "e2e",
-}
+ENGINE_METRICS: Mapping[str, str] = series.latencies()
 ROUTER_METRICS: Mapping[str, str] = {router.TTFT: "router_ttft", router.DURATION: "router_duration"}
 
-# What explains a tick. Of two names the second is that before vLLM 0.9.2, gone by 0.12.
-PREFIX_QUERIES = ("vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total")
-PREFIX_HITS = ("vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total")
-PREEMPTIONS, GENERATED, FINISHED = "vllm:num_preemptions_total", "vllm:generation_tokens_total", "vllm:request_success_total"
-RUNNING, WAITING = "vllm:num_requests_running", "vllm:num_requests_waiting"
+# What explains a tick; of several names the first that is there counts.
+PREFIX_QUERIES, PREFIX_HITS, KV_USE = series.explaining("prefix_queries"), series.explaining("prefix_hits"), series.explaining("kv_use")
+(PREEMPTIONS,), (GENERATED,), (FINISHED,) = series.explaining("preemptions"), series.explaining("generated"), series.explaining("finished")
+(RUNNING,), (WAITING,) = series.explaining("running"), series.explaining("waiting")
 CACHE = "vllm:cache_config_info"
-KV_USE = ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")
 GPU_BUSY, GPU_USED, GPU_FREE = "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE"     # dcgm-exporter's: percent, MiB, MiB
 
 # Always there once a pod is up: they tell whether it is scraped, and its restarts.

@@ -8,6 +8,7 @@ from ...api import status as statuses
 from .. import errors, observed, revisions
 from ..engine import effective, fitness, versions
 from ..engine import render as engine
+from ..engine import warnings as odd
 from ..engine.memory.answer import Answer, Preflight
 from ..engine.memory.unknown import Unknown
 from ..judge import judge as judging
@@ -125,12 +126,14 @@ def _lane(
 
 def _described(spec: specs.LLMServiceSpec, lane: specs.Lane, rendered: revisions.Rendered, known: Known) -> types.Lane:
     """What the lane's engine would run."""
-    settings = effective.settings(spec, lane, versions.resolve(spec.engine))
+    version = versions.resolve(spec.engine)
+    settings = effective.settings(spec, lane, version)
     flags = tuple(types.Flag(item.name, item.value, item.origin.value, item.field) for item in settings.values())
     container = next(item for item in rendered.template["spec"]["containers"] if item["name"] == "engine")
     memory = None if spec.rollout.preflight is specs.Preflight.OFF else fitness.check(spec, lane, known.model, products=known.products)
-    warnings = fitness.cautions(spec, lane, known.model, memory, known.products) if memory else ()
-    return types.Lane(lane.name, revision=rendered.hash, command=tuple(container["command"]), flags=flags, memory=memory, warnings=warnings)
+    warnings = [f"{warned.field}: {warned.message}" for warned in odd.warnings(lane, settings, version)]
+    warnings += fitness.cautions(spec, lane, known.model, memory, known.products) if memory else ()
+    return types.Lane(lane.name, revision=rendered.hash, command=tuple(container["command"]), flags=flags, memory=memory, warnings=tuple(warnings))
 
 
 def _change(lane: views.View, memory: Preflight | None) -> types.Change:

@@ -1,0 +1,1 @@
+"""core/engine/data/flags.json from vLLM's published wheels: `make flags`."""
