@@ -96,6 +96,16 @@ def test_what_is_not_known_keeps_nothing_from_starting(model: Unknown | None) ->
     assert made.lane("chat").canary == f"{made.hash('chat')}-1"
 
 
+def test_a_hub_that_goes_away_starts_nothing_that_did_not_fit() -> None:
+    made = serving()
+    made.change(service(TOO_LONG))
+    made.run(10)
+    made.model = Unknown("the hub cannot be asked")
+    made.run(30)
+    lane = made.lane("chat")
+    assert (lane.canary, lane.reason, lane.memory.answer if lane.memory else "") == ("", "DoesNotFit", "No")
+
+
 def test_the_prediction_stands_beside_what_the_engine_measured() -> None:
     made = serving()
     made.caches[made.hash("chat")] = {"num_gpu_blocks": "2000", "block_size": "16", "cache_dtype": "auto"}

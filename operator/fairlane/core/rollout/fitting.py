@@ -38,9 +38,21 @@ def correction(memory: statuses.MemoryStatus | None, key: str) -> int | None:
 
 def obstacle(lane: view.View) -> str:
     """Return why the desired revision may not start; empty where it may."""
-    if lane.rollout.preflight is not specs.Preflight.ENFORCE or lane.fit is None or lane.fit.answer is not Answer.NO:
+    if lane.rollout.preflight is not specs.Preflight.ENFORCE or lane.fit is None:
         return ""
-    return f"revision {lane.rendered.hash} is not started: it {lane.fit.sentence} (rollout.preflight: Enforce)"
+    kept = lane.status.memory
+    if _is_silent(lane.fit) and kept is not None and kept.revision == lane.rendered.hash and kept.answer == Answer.NO:
+        return _why(lane, kept.message)   # a hub that is away now changes nothing of what its files said
+    return _why(lane, lane.fit.sentence) if lane.fit.answer is Answer.NO else ""
+
+
+def _why(lane: view.View, sentence: str) -> str:
+    return f"revision {lane.rendered.hash} is not started: it {sentence} (rollout.preflight: Enforce)"
+
+
+def _is_silent(fit: Preflight) -> bool:
+    """Whether nothing could be computed."""
+    return fit.answer is Answer.UNCERTAIN and fit.kv_tokens is None
 
 
 def stopped(lane: view.View, status: statuses.LaneStatus, why: str) -> view.Move:
@@ -61,6 +73,8 @@ def warnings(lane: view.View) -> tuple[planned.Event, ...]:
 def remembered(seen: observed.Observed, spec: specs.LLMServiceSpec, lane: view.View, status: statuses.LaneStatus) -> statuses.LaneStatus:
     """Return the status with what is known of the lane's memory: the prediction for the desired revision, then what its engine measured."""
     if lane.fit is None:
+        return status
+    if _is_silent(lane.fit) and status.memory is not None and status.memory.revision == lane.rendered.hash:
         return status
     memory, key = status.memory, fitness.key(spec, lane.spec, seen.gpu_products)
     if memory is None or memory.revision != lane.rendered.hash or memory.measured_kv_tokens is None:
