@@ -8,6 +8,7 @@ from e2e.cluster import Cluster, ClusterError
 from e2e.scenarios import install
 from e2e.scenarios.space import Space
 
+from .. import choosing
 from . import kinds, run
 
 _MOST = 20      # seconds from the container's death to the end of the rollout
@@ -16,11 +17,9 @@ _NAMESPACE = "fairlane-failures"
 
 def main(arguments: Sequence[str]) -> int:
     """Exit 1 where a failure was read wrongly, too late, or by a user."""
-    names = [kind.name for kind in kinds.KINDS]
-    if unknown := set(arguments) - set(names):
-        print(f"no kind {', '.join(sorted(unknown))}: choose of {', '.join(names)}", file=sys.stderr)
+    chosen = choosing.chosen(arguments, kinds.KINDS, "kind")
+    if chosen is None:
         return 2
-    chosen = [kind for kind in kinds.KINDS if not arguments or kind.name in arguments]
     try:
         with Cluster.running() as cluster:
             install.shared(cluster)

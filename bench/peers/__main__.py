@@ -8,16 +8,15 @@ from e2e.cluster import Cluster, ClusterError
 from e2e.scenarios import install
 from e2e.scenarios.space import Space
 
+from .. import choosing
 from . import controllers, play, results, trials
 
 
 def main(arguments: Sequence[str]) -> int:
     """Exit 1 where Fairlane missed a bad change or took back a harmless one."""
-    names = [trial.name for trial in trials.TRIALS]
-    if unknown := set(arguments) - set(names):
-        print(f"no trial {', '.join(sorted(unknown))}: choose of {', '.join(names)}", file=sys.stderr)
+    chosen = choosing.chosen(arguments, trials.TRIALS, "trial")
+    if chosen is None:
         return 2
-    chosen = [trial for trial in trials.TRIALS if not arguments or trial.name in arguments]
     try:
         with Cluster.running() as cluster:
             if not cluster.pod_reachable:
