@@ -32,7 +32,6 @@ def demanded(lane: dict[str, Any] | None = None, gpu: dict[str, Any] | None = No
     pytest.param({"kv-cache-memory-bytes": 0}, {"kv_cache_memory_bytes": None}, id="a size of nothing is none"),
     pytest.param({"kv-cache-dtype": "fp8", "dtype": "float16"}, {"kv_cache_dtype": "fp8", "dtype": "float16"}, id="types"),
     pytest.param({"block-size": 32}, {"block_size": 32}, id="a size of blocks"),
-    pytest.param({"block-size": -1}, {"block_size": None}, id="a size of blocks that is none"),
     pytest.param({"enforce-eager": True}, {"enforce_eager": True}, id="no CUDA graphs"),
     pytest.param({"enable-chunked-prefill": False, "max-model-len": 2048}, {"chunked_prefill": False}, id="whole prompts"),
     pytest.param({"async-scheduling": False}, {"steps_in_flight": 1}, id="one step at a time"),
