@@ -11,7 +11,7 @@ from . import agents, capacity, lanes, revisions, rollback
 OWNED = frozenset(
     {
         "Deployment", "Service", "ServiceAccount", "Role", "RoleBinding", "ConfigMap", "PodDisruptionBudget", "NetworkPolicy", "ControllerRevision",
-        "PodMonitor", "PrometheusRule",
+        "PodMonitor", "PrometheusRule", "Pod",
     }
 )
 _SERVING = frozenset({"Deployment", "Service"})
