@@ -194,6 +194,16 @@ def test_another_model_has_another_pod() -> None:
     assert (len(set(made.cluster.made) - before), pods(made)) == (1, 1)
 
 
+def test_a_model_that_was_named_while_the_operator_was_away_is_read_too() -> None:
+    made = new(seconds=1000.0)
+    made.run(4)
+    made.cluster.now += datetime.timedelta(minutes=10)
+    made.cluster.reader = cluster.Reader(SAYS)
+    made.change(service(TOO_LONG, uri="pvc://weights/other"))
+    made.run(20)
+    assert (made.lane("chat").reason, made.lane("chat").stable) == ("DoesNotFit", "")
+
+
 def test_a_canary_is_taken_back_at_once_and_only_the_next_one_waits() -> None:
     made = serving()
     made.change(service(FITS, maxNumSeqs=24))

@@ -13,6 +13,7 @@ from ..objects import modelreader
 from . import agents, fitting, lanes, reasons, view
 
 WAIT_SECONDS = 60.0        # the longest that a start waits: then the model is unknown
+_REFUSED = "no pod was created: see the operator's log (a quota, an admission webhook, its rights)"
 _KEPT_SECONDS = 3600.0     # what the files said, as what a hub said: then they are read again
 
 
@@ -36,13 +37,14 @@ def follow(seen: observed.Observed, spec: specs.LLMServiceSpec, rendered: Mappin
     starts = any(_starts(seen, name, lane.hash) for name, lane in rendered.items())
     if not starts and not any(fitting.is_open(lane) for lane in seen.status.lanes):
         return Reading(None)
+    uri, awaited = spec.model.uri, _words(pod["metadata"]["name"], spec.model.uri)
     if found is not None and not found.terminating and not _is_old(found, seen):
-        model = _said(found, spec.model.uri, seen) or _given_up(seen, spec.model.uri, _state(found))
-        return Reading(model, "" if model else _words(found.name, spec.model.uri), stays=(pod,))
+        model = _said(found, uri, seen) or _given_up(seen, awaited, uri, _state(found))
+        return Reading(model, "" if model else awaited, stays=(pod,))
     if not starts:
         return Reading(None)
-    model = _given_up(seen, spec.model.uri, "no pod was created: see the operator's log (a quota, an admission webhook, its rights)")
-    return Reading(model, "" if model else _words(pod["metadata"]["name"], spec.model.uri), create=pod if found is None else None)
+    model = _given_up(seen, awaited, uri, _REFUSED)
+    return Reading(model, "" if model else awaited, create=pod if found is None else None)
 
 
 def _starts(seen: observed.Observed, lane: str, wanted: str) -> bool:
@@ -76,9 +78,9 @@ def _state(found: observed.ModelReader) -> str:
     return f"pod {found.name}: {view.clipped(why, 300)}"
 
 
-def _given_up(seen: observed.Observed, uri: str, why: str) -> Unknown | None:
-    """Why nothing is known, once a lane has waited long enough, whatever became of the pod meanwhile."""
-    waiting = (lane for lane in seen.status.lanes if lane.phase is statuses.Phase.WAITING and lane.reason == reasons.READING_MODEL)
+def _given_up(seen: observed.Observed, awaited: str, uri: str, why: str) -> Unknown | None:
+    """Why nothing is known, once a lane has waited long enough for this pod, whatever became of it meanwhile."""
+    waiting = (lane for lane in seen.status.lanes if (lane.phase, lane.reason, lane.message) == (statuses.Phase.WAITING, reasons.READING_MODEL, awaited))
     return _unread(uri, why) if any(clock.since(lane.phase_since, seen.now) >= WAIT_SECONDS for lane in waiting) else None
 
 

@@ -80,7 +80,8 @@ def _rejection(lane: view.View) -> str:
 
 def _wait(lane: view.View, reason: str, message: str) -> view.Move:
     status = view.changed(lane.status, phase=statuses.Phase.WAITING, reason=reason, message=message)
-    if lane.status.phase is statuses.Phase.WAITING and lane.status.reason == reason:
+    goes_on = lane.status.phase is statuses.Phase.WAITING and lane.status.reason == reason
+    if goes_on and (reason != reasons.READING_MODEL or lane.status.message == message):   # another pod has its own minute
         return view.Move(status)
     status = view.changed(status, phase_since=clock.text(lane.now))
     if reason in (reasons.LANE_ORDER, reasons.READING_MODEL):
