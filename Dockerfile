@@ -1,4 +1,4 @@
-# The one image: `python -m fairlane operator`, `agent` and `load`. The router pod's Envoy is any Envoy image.
+# The one image: `python -m fairlane operator`, `agent`, `load` and `model`. The router pod's Envoy is any Envoy image.
 FROM docker.io/library/python:3.11-slim AS build
 RUN python3 -m venv /opt/uv && /opt/uv/bin/pip install --quiet uv==0.13.9
 ENV UV_PROJECT_ENVIRONMENT=/opt/fairlane UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1 UV_SYSTEM_CERTS=1

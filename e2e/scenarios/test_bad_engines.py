@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -81,13 +82,15 @@ def test_a_length_beyond_the_model_is_rolled_back_and_not_tried_again_until_retr
     assert "User-specified max_model_len (100000)" in record["message"]
 
 
+EIGHT_BILLION = {
+    "architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 131072, "torch_dtype": "bfloat16",
+}
+
+
 def test_what_does_not_fit_its_gpu_is_not_started_and_plan_says_so_before(space: Space, service: Service, tmp_path: Path) -> None:
     """A model of 8 billion parameters on a GPU of 24 GiB."""
-    config = {
-        "architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
-        "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 131072, "torch_dtype": "bfloat16",
-    }
-    space.config_map("llama", {"config.json": json.dumps(config), "weightBytes": "16060522496"})
+    space.config_map("llama", {"config.json": json.dumps(EIGHT_BILLION), "weightBytes": "16060522496"})
     manifest = service(manifests.lane("chat", scheduler={"maxModelLen": 8192}))
     manifest["spec"]["model"]["configMapRef"] = {"name": "llama"}
     manifest["spec"]["engine"]["gpu"]["memory"] = "24Gi"
@@ -109,6 +112,65 @@ def test_what_does_not_fit_its_gpu_is_not_started_and_plan_says_so_before(space:
     space.apply(manifest)
     space.wait("not stalled", lambda status: space.condition("Stalled", status).get("status") == "False", 30)
     assert space.history("chat") == []
+
+
+@pytest.mark.own_cluster
+def test_a_model_on_a_claim_is_read_before_a_revision_starts(space: Space, service: Service, claim: Path) -> None:
+    """The node of the local cluster is this machine: the claim's volume is a folder of it."""
+    model = claim / "llama"
+    model.mkdir()
+    (model / "config.json").write_text(json.dumps(EIGHT_BILLION))
+    (model / "model.safetensors.index.json").write_text(json.dumps({"metadata": {"total_size": 16060522496}, "weight_map": {}}))
+    for path, mode in ((model, 0o755), *((file, 0o644) for file in model.iterdir())):
+        path.chmod(mode)   # pods run as another user
+    manifest = service(manifests.lane("chat", scheduler={"maxModelLen": 8192}))
+    manifest["spec"]["model"]["uri"] = "pvc://weights/llama"
+    manifest["spec"]["engine"]["gpu"] = {"memory": "24Gi"}
+    space.apply(manifest)
+    space.wait_ready()
+    assert space.lane("chat")["memory"]["answer"] == "Fits", space.lane("chat")["memory"]
+    space.patch_lane("chat", scheduler={"maxModelLen": 120_000})
+    status = space.wait("Stalled", lambda status: space.condition("Stalled", status).get("reason") == "DoesNotFit", 60)
+    assert "120,000 tokens" in space.condition("Stalled", status)["message"]
+    assert len(space.engine_pods("chat")) == 1
+    assert traffic.ask_once(space.url, prompts.short()).failure == ""
+    assert len(readers(space)) == 1
+    space.patch_lane("chat", scheduler={"maxModelLen": 8192})
+    space.wait("not stalled", lambda status: space.condition("Stalled", status).get("status") == "False", 30)
+    # a claim without the model: nothing is known, and nothing is kept from starting
+    space.patch({"model": {"uri": "pvc://weights/other"}})
+    space.wait("the canary", lambda status: space.lane("chat", status).get("canary"), 60)
+    assert "there is no folder /models/other" in space.lane("chat")["memory"]["message"]
+    space.fairlane("abort", "--lane", "chat")
+    space.wait_ended("chat", "RolledBack")
+    space.wait("no pod that reads is left", lambda _: not readers(space), 60)
+
+
+def readers(space: Space) -> list[dict[str, Any]]:
+    """The pods that read a claim's model."""
+    return space.get("pods", "-l", f"fairlane.dev/service={space.name},fairlane.dev/component=model")
+
+
+@pytest.fixture
+def claim(space: Space, tmp_path: Path) -> Iterator[Path]:
+    """The folder behind a claim named weights."""
+    folder, volume = tmp_path / "weights", f"{space.namespace}-weights"
+    folder.mkdir()
+    folder.chmod(0o755)
+    plain = {"accessModes": ["ReadOnlyMany"], "storageClassName": ""}
+    space.apply({
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": volume},
+        "spec": plain | {
+            "capacity": {"storage": "1Gi"}, "persistentVolumeReclaimPolicy": "Retain", "hostPath": {"path": str(folder), "type": "Directory"},
+            "claimRef": {"namespace": space.namespace, "name": "weights"},
+        },
+    })
+    space.apply({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "weights"},
+        "spec": plain | {"volumeName": volume, "resources": {"requests": {"storage": "1Gi"}}},
+    })
+    yield folder
+    space.cluster.kubectl("delete", "persistentvolume", volume, "--wait=false", "--ignore-not-found")
 
 
 def assert_untouched(load: traffic.Load, record: Status) -> None:

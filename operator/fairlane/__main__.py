@@ -1,8 +1,8 @@
-"""The processes of the image: `python -m fairlane operator`, `agent [--init]` and `load`."""
+"""The processes of the image: `python -m fairlane operator`, `agent [--init]`, `load` and `model FOLDER`."""
 
 import sys
 
-USAGE = "usage: python -m fairlane operator | agent [--init] | load"
+USAGE = "usage: python -m fairlane operator | agent [--init] | load | model FOLDER"
 
 
 def main(arguments: list[str]) -> int:
@@ -20,6 +20,10 @@ def main(arguments: list[str]) -> int:
             from .load import main as load
 
             return load.run()
+        case ["model", folder]:
+            from . import modelread
+
+            return modelread.run(folder)
         case _:
             sys.stderr.write(f"{USAGE}\nunknown arguments: {' '.join(arguments) or 'none'}\n")
             return 2

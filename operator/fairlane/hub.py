@@ -13,6 +13,10 @@ TIMEOUT = httpx.Timeout(5.0)          # seconds, of each request's parts
 _REFUSED = {401: "it needs a token; name its Secret in spec.model.tokenSecretRef", 403: "the token may not read it; ask its owner for access"}
 
 
+class _TooLarge(Exception):
+    """A file has more than the limit; the message names it."""
+
+
 def endpoint() -> str:
     """Return the hub's address: HF_ENDPOINT, as vLLM takes it, else huggingface.co."""
     return os.environ.get("HF_ENDPOINT", "").rstrip("/") or DEFAULT_ENDPOINT
@@ -48,13 +52,24 @@ def folder(path: pathlib.Path) -> modelfiles.ModelFiles | Unknown:
     """Return what the files of a model's folder say."""
     try:
         found = {name: path / name for name in (modelfiles.CONFIG, modelfiles.INDEX) if (path / name).is_file()}
-        if large := [name for name, file in found.items() if file.stat().st_size > modelfiles.LIMIT]:
-            return Unknown(f"{path / large[0]} is larger than {modelfiles.LIMIT} bytes")
-        texts = {name: file.read_text(encoding="utf-8") for name, file in found.items()}
+        texts = {name: _text(file) for name, file in found.items()}
         weights = sum(file.stat().st_size for file in path.glob("*.safetensors")) or None
+    except _TooLarge as error:
+        return Unknown(str(error))
     except (OSError, UnicodeDecodeError) as error:
         return Unknown(f"{path} cannot be read: {error}")
+    if not path.is_dir():
+        return Unknown(f"there is no folder {path}")
     return modelfiles.parse(texts, str(path), weights)
+
+
+def _text(file: pathlib.Path) -> str:
+    """A file's text, of which never more than the limit is read, whatever size it says it has."""
+    with file.open("rb") as opened:
+        content = opened.read(modelfiles.LIMIT + 1)
+    if len(content) > modelfiles.LIMIT:
+        raise _TooLarge(f"{file} is larger than {modelfiles.LIMIT} bytes")
+    return content.decode("utf-8")
 
 
 async def _get(client: httpx.AsyncClient, path: str) -> httpx.Response:

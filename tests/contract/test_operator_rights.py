@@ -127,6 +127,26 @@ def test_a_namespaced_operator_needs_no_more_than_its_roles(apiserver: Any, kube
     assert kubectl(apiserver, "-n", OTHER, "get", OWNED, "-l", "fairlane.dev/service", "-o", "name") == ""
 
 
+def test_it_makes_the_pod_that_reads_a_claims_model_and_takes_it_away(apiserver: Any, kubeconfig: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    spec = SERVICE["spec"] | {"model": {"uri": "pvc://weights/m"}}   # type: ignore[operator]
+    kubectl(apiserver, "-n", NAMESPACE, "apply", "-f", "-", stdin=json.dumps(SERVICE | {"metadata": {"name": "claimed"}, "spec": spec}))
+
+    def pods() -> list[str]:
+        return kubectl(apiserver, "-n", NAMESPACE, "get", "pods", "-l", "fairlane.dev/service=claimed", "-o", "name").split()
+
+    with operator(kubeconfig, tmp_path):
+        until(lambda: len(pods()) == 1)
+        reason = "jsonpath={.status.lanes[0].reason}"
+        until(lambda: kubectl(apiserver, "-n", NAMESPACE, "get", "llmsvc", "claimed", "-o", reason) == "ReadingModel")
+        patch = json.dumps({"spec": {"rollout": {"preflight": "Off"}}})
+        kubectl(apiserver, "-n", NAMESPACE, "patch", "llmsvc", "claimed", "--type=merge", "-p", patch)
+        until(lambda: not pods())
+        until(lambda: kubectl(apiserver, "-n", NAMESPACE, "get", "llmsvc", "claimed", "-o", reason) == "Starting")
+    lines = [json.loads(line) for line in (tmp_path / "operator.log").read_text().splitlines()]
+    assert [line for line in lines if line["level"] in ("WARNING", "ERROR")] == []
+    kubectl(apiserver, "-n", NAMESPACE, "delete", "llmsvc", "claimed")
+
+
 def writes_of_objects(running: Process) -> list[float]:
     """How often each kind was applied."""
     kinds = ("ConfigMap", "Deployment", "Service", "Role", "RoleBinding", "NetworkPolicy", "PodDisruptionBudget", "ControllerRevision", "ServiceAccount")

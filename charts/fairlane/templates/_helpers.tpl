@@ -32,8 +32,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   resources: [llmservices/status]
   verbs: [update]
 - apiGroups: [""]
-  resources: [pods]
-  verbs: [list, watch]
+  resources: [pods]   # it makes those that read a model on a claim, and no other
+  verbs: [list, watch, create, delete]
 {{- if .Values.rbac.readLogs }}
 - apiGroups: [""]
   resources: [pods/log]

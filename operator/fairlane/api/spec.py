@@ -70,8 +70,8 @@ class ModelSource(base.Model):
     cache: CacheVolume | None = Field(None, description="Where weights of hf:// models are kept. Default: an emptyDir per pod.")
     config_map_ref: ConfigMapRef | None = Field(None, description=(
         "ConfigMap with the model's config.json, and model.safetensors.index.json or weightBytes (the bytes of all weights), from which rollout.preflight "
-        "computes the memory. Needed where it cannot be read otherwise: pvc:// and file:// models, no way to the hub. Starts no rollout. Default: hf:// models "
-        "are asked for at the hub, of others nothing is known."
+        "computes the memory. Needed where it cannot be read otherwise: file:// models, no way to the hub. Starts no rollout. Default: hf:// models are asked "
+        "for at the hub, pvc:// models are read by a small pod before a revision starts, of file:// models nothing is known."
     ))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 SERVICE_LABEL = "fairlane.dev/service"
 LANE_LABEL = "fairlane.dev/lane"
 REVISION_LABEL = "fairlane.dev/revision"
-COMPONENT_LABEL = "fairlane.dev/component"     # engine | router | load
+COMPONENT_LABEL = "fairlane.dev/component"     # engine | router | load | model
 MANAGED_BY = {"app.kubernetes.io/managed-by": "fairlane"}
 
 APPLIED_ANNOTATION = "fairlane.dev/applied"            # hash of the object as last applied
@@ -62,6 +62,11 @@ def lane(service: str, lane_name: str) -> str:
 def load(service: str, lane_name: str) -> str:
     """Name of the Deployment and ConfigMap of a lane's synthetic load; no revision ends so."""
     return bounded(f"{service}-{lane_name}-load", 45)
+
+
+def model_reader(service: str, content: object) -> str:
+    """Name of the pod that reads a claim's model: another content has another name, for a pod cannot be changed."""
+    return bounded(f"{service}-model-{digest(content)}")
 
 
 def synthetic_key(uid: str, lane_name: str, canary: str) -> str:

@@ -17,7 +17,7 @@ from .routing import document as routing
 
 @dataclasses.dataclass(frozen=True)
 class Container:
-    """State of a pod's engine container."""
+    """State of a pod's main container."""
 
     ready: bool = False
     restarts: int = 0
@@ -42,6 +42,20 @@ class Pod:
     terminating: bool = False
     scheduled_at: datetime.datetime | None = None     # PodScheduled became True
     unschedulable: str = ""                           # the scheduler's own words
+    container: Container = Container()
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelReader:
+    """A pod that reads the files of the model on its claim."""
+
+    name: str
+    created: datetime.datetime
+    phase: str = "Pending"
+    terminating: bool = False
+    unschedulable: str = ""                           # the scheduler's own words
+    reason: str = ""                                  # of the pod's end, where Kubernetes ended it: DeadlineExceeded, Evicted
+    message: str = ""
     container: Container = Container()
 
 
@@ -113,6 +127,7 @@ class Observed:
     revisions: tuple[stored.Revision, ...] = ()
     deployments: tuple[EngineDeployment, ...] = ()
     pods: tuple[Pod, ...] = ()
+    model_readers: tuple[ModelReader, ...] = ()
     router_pods: tuple[RouterPod, ...] = ()
     router_ready: int = 0
     routes: routing.RouteDocument | None = None       # as stored in the ConfigMap

@@ -13,7 +13,7 @@ from .judge import types as evidence
 from .objects import monitoring
 from .objects import router as router_objects
 from .objects import routes as routes_objects
-from .rollout import agents, analysis, children, commands, freeze, history, lanes, reasons, routes, summary, synthetic, view
+from .rollout import agents, analysis, children, commands, freeze, history, lanes, reading, reasons, routes, summary, synthetic, view
 from .routing import document
 
 IDLE_SECONDS = 60.0      # nothing moves: events wake a pass, this is for those that were lost
@@ -29,6 +29,7 @@ class _Decided:
     routes: document.RouteDocument | None
     apply: list[dict[str, Any]]
     delete: tuple[planned.Delete, ...]
+    attempt: tuple[dict[str, Any], ...] = ()
     events: tuple[planned.Event, ...] = ()
     records: tuple[statuses.RolloutRecord, ...] = ()
     refused: str = ""
@@ -43,6 +44,7 @@ def plan(seen: observed.Observed, judge: view.Judge = judging) -> planned.Plan:
     return planned.Plan(
         apply=tuple(decided.apply),
         delete=decided.delete,
+        attempt=decided.attempt,
         status=status,
         events=events,
         renew_heartbeat=decided.routes is not None and decided.routes.has_canary_weight,
@@ -63,12 +65,14 @@ def _followed(seen: observed.Observed, spec: specs.LLMServiceSpec, judge: view.J
     """The spec can be followed."""
     rendered = {lane.name: engine.render(seen.name, spec, lane) for lane in spec.lanes}
     around = _around(seen, spec)
-    moved = lanes.advance(seen, spec, rendered, judge)
+    read = reading.follow(seen, spec, rendered)
+    moved = lanes.advance(dataclasses.replace(seen, model=read.model), spec, rendered, judge, read.awaited)
     document_ = routes.assembled(seen, spec, tuple(routes.lane_route(item.view, item.status) for item in moved))
     senders = synthetic.objects(seen, spec, document_, moved)
     apply = [routes_objects.config_map(seen.ref, document_), *children.engines(seen.ref, moved), *senders, *around]
     events, records = _farewells(seen, spec)
-    return _Decided(moved, document_, apply, children.garbage(seen, apply, document_, moved), events, records)
+    garbage = children.garbage(seen, [*apply, *read.stays], document_, moved)
+    return _Decided(moved, document_, apply, garbage, (read.create,) if read.create else (), events, records)
 
 
 def _around(seen: observed.Observed, spec: specs.LLMServiceSpec) -> list[dict[str, Any]]:
@@ -182,9 +186,14 @@ def _rolls(item: lanes.Moved) -> bool:
 
 def _starting(item: lanes.Moved) -> str:
     ready, full = item.view.ready(item.status.stable), item.view.spec.replicas
-    if ready >= full or item.status.phase is statuses.Phase.PROMOTING or (not item.status.stable and item.status.reason == reasons.DOES_NOT_FIT):
+    if ready >= full or item.status.phase is statuses.Phase.PROMOTING or _is_held(item.status):
         return ""
     return f"{item.status.name}: {ready} of {full} replicas of {item.status.stable} are ready"
+
+
+def _is_held(status: statuses.LaneStatus) -> bool:
+    """Whether the lane has no revision yet, and it does not start now."""
+    return not status.stable and status.reason in (reasons.DOES_NOT_FIT, reasons.READING_MODEL)
 
 
 def _metrics(seen: observed.Observed, decided: _Decided) -> tuple[str, str, str]:

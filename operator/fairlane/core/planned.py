@@ -34,3 +34,4 @@ class Plan:
     events: tuple[Event, ...]
     renew_heartbeat: bool
     wake_after: float          # seconds until the next look without an event
+    attempt: tuple[dict[str, Any], ...] = ()   # objects to create that may be refused: they come last, and nothing else hangs on them

@@ -7,6 +7,7 @@ from typing import Any
 import pydantic
 
 from ..core import names, observed
+from ..core.objects import modelreader
 from ..core.routing import document as routing
 from . import convert
 
@@ -35,18 +36,44 @@ def engine(thing: Object) -> observed.Pod:
         ready=conditions.get("Ready", {}).get("status") == "True",
         terminating=convert.terminating(thing),
         scheduled_at=convert.instant(scheduled.get("lastTransitionTime")) if scheduled.get("status") == "True" else None,
-        unschedulable=scheduled.get("message", "") if scheduled.get("status") == "False" else "",
-        container=_container(status),
+        unschedulable=_unschedulable(scheduled),
+        container=_container(status, names.ENGINE_CONTAINER),
     )
 
 
-def _container(status: Mapping[str, Any]) -> observed.Container:
-    """Return the state of the engine container, or of the init container that keeps it from starting."""
+def model_readers(things: Iterable[Object]) -> tuple[observed.ModelReader, ...]:
+    """Return the pods that read a claim's model."""
+    return tuple(_model_reader(thing) for thing in things if convert.label(thing, names.COMPONENT_LABEL) == modelreader.COMPONENT)
+
+
+def _model_reader(thing: Object) -> observed.ModelReader:
+    """Return one of them."""
+    status = thing.get("status", {})
+    conditions = {condition["type"]: condition for condition in status.get("conditions", [])}
+    return observed.ModelReader(
+        name=thing["metadata"]["name"],
+        created=convert.instant(thing["metadata"].get("creationTimestamp")) or _EPOCH,
+        phase=status.get("phase", "Pending"),
+        terminating=convert.terminating(thing),
+        unschedulable=_unschedulable(conditions.get("PodScheduled", {})),
+        reason=status.get("reason", ""),
+        message=status.get("message", ""),
+        container=_container(status, modelreader.COMPONENT),
+    )
+
+
+def _unschedulable(scheduled: Mapping[str, Any]) -> str:
+    """Return why no node takes the pod, by its condition PodScheduled."""
+    return str(scheduled.get("message", "")) if scheduled.get("status") == "False" else ""
+
+
+def _container(status: Mapping[str, Any], name: str) -> observed.Container:
+    """Return the state of the named container, or of the init container that keeps it from starting."""
     for initial in status.get("initContainerStatuses", []):
         seen = _state(initial)
         if seen.waiting_reason not in _HEALTHY_WAITS or (seen.exit_code or 0) != 0:
             return seen
-    main = [container for container in status.get("containerStatuses", []) if container["name"] == names.ENGINE_CONTAINER]
+    main = [container for container in status.get("containerStatuses", []) if container["name"] == name]
     return _state(main[0]) if main else observed.Container()
 
 

@@ -1,4 +1,4 @@
-"""What the models' files say, for the memory preflight: from a ConfigMap of the service or the hub, kept for a while. Whatever goes wrong becomes Unknown."""
+"""What the models' files say, for the memory preflight: from a ConfigMap or from the hub, whose answers are kept. Whatever goes wrong becomes Unknown."""
 
 import dataclasses
 import time
@@ -37,6 +37,8 @@ class Reader:
         spec = value.spec
         if spec is None or spec.rollout.preflight is specs.Preflight.OFF or not fitting.asks(value):
             return None
+        if modelfiles.is_on_claim(spec):
+            return None   # a pod reads it (core/rollout/reading.py)
         if spec.model.config_map_ref is not None:
             return await self._config_map(value.namespace, spec.model.config_map_ref.name)
         model = modelfiles.hub_model(spec, spec.engine.flags)

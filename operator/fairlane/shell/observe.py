@@ -68,6 +68,7 @@ def _seen(thing: Object, lists: Mapping[resources.Resource, list[Object]], now: 
         revisions=convert.revisions(own[resources.CONTROLLER_REVISION]),
         deployments=convert.deployments(own[resources.DEPLOYMENT]),
         pods=convert_pods.engines(pods),
+        model_readers=convert_pods.model_readers(own[resources.POD]),
         router_pods=routers,
         router_ready=sum(router.ready and not router.terminating for router in routers),
         routes=convert.routes(own[resources.CONFIG_MAP], names.routes(service.name)),

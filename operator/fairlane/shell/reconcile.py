@@ -122,6 +122,7 @@ class Reconciler:
         await self._complain(seen)
         if plan.renew_heartbeat and weighs:
             await writer.beat(seen, older_than=interval / 2)
+        await writer.attempt(plan.attempt, seen)
 
     async def _say_stalled(self, seen: observe.Seen, error: kube.Rejected) -> None:
         """Tell the user what the API server refuses; the rest of the status stays as it was."""

@@ -59,6 +59,19 @@ class Writer:
             self._counters.wrote("delete", one.kind)
             _log.info("deleted %s %s", one.kind, one.name, extra=_extra(seen.observed))
 
+    async def attempt(self, things: Iterable[Object], seen: observe.Seen) -> None:
+        """Create objects that do not exist and that a pass can do without: what fails is logged and counted."""
+        for thing in things:
+            try:
+                await self._api.create(resources.of(thing["apiVersion"], thing["kind"]), gate.stamped(thing))
+                self._counters.wrote("create", thing["kind"])
+                _log.info("created %s %s", thing["kind"], thing["metadata"]["name"], extra=_extra(seen.observed))
+            except kube.Conflict:
+                continue
+            except kube.KubeError as error:
+                self._counters.failed("attempt")
+                _log.warning("%s %s was not created: %s", thing["kind"], thing["metadata"]["name"], error, extra=_extra(seen.observed))
+
     async def status(self, status: statuses.LLMServiceStatus, seen: observe.Seen) -> bool:
         """Write the status if it differs; Conflict where the service changed since it was read. Return whether it was written."""
         if status == seen.observed.status:

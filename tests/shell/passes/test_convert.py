@@ -172,6 +172,45 @@ def test_a_pod_that_serves() -> None:
     assert (found.lane, found.revision, found.ready, found.scheduled_at, found.created, found.unschedulable) == ("chat", "abc-1", True, AT, AT, "")
 
 
+def reader(**status: Any) -> Object:
+    labels = {names.SERVICE_LABEL: "assistant", names.COMPONENT_LABEL: "model"}
+    return {"metadata": {"name": "assistant-model-1", "labels": labels, "creationTimestamp": "2026-01-01T12:00:00Z"}, "status": status}
+
+
+ENDED: Object = {"name": "model", "state": {"terminated": {"reason": "Completed", "exitCode": 0, "message": "{}"}}}
+SCHEDULER: Object = {"type": "PodScheduled", "status": "False", "message": "no node"}
+
+
+@pytest.mark.parametrize(("thing", "expected"), [
+    pytest.param(reader(), {}, id="nothing is known yet"),
+    pytest.param({"metadata": reader()["metadata"]}, {}, id="without a status"),
+    pytest.param(reader(conditions=[SCHEDULER]), {"unschedulable": "no node"}, id="no node takes it"),
+    pytest.param(reader(conditions=[SCHEDULER | {"status": "True"}]), {}, id="a node took it"),
+    pytest.param(
+        reader(phase="Succeeded", containerStatuses=[{"name": "proxy", "state": {}}, ENDED]),
+        {"phase": "Succeeded", "container": observed.Container(terminated_reason="Completed", terminated_message="{}", exit_code=0)},
+        id="its own container counts, whatever stands beside it",
+    ),
+    pytest.param(
+        reader(containerStatuses=[{"name": "model", "state": {"waiting": {"reason": "ErrImagePull", "message": "not found"}}}]),
+        {"container": observed.Container(waiting_reason="ErrImagePull", waiting_message="not found")},
+        id="an image that cannot be pulled",
+    ),
+    pytest.param(
+        reader(phase="Failed", reason="DeadlineExceeded", message="Pod was active too long"),
+        {"phase": "Failed", "reason": "DeadlineExceeded", "message": "Pod was active too long"},
+        id="Kubernetes ended it",
+    ),
+])
+def test_pods_that_read_a_model(thing: Object, expected: dict[str, Any]) -> None:
+    assert convert_pods.model_readers([thing]) == (observed.ModelReader("assistant-model-1", AT, **expected),)
+
+
+def test_a_pod_that_reads_a_model_is_no_engine_and_no_router() -> None:
+    assert (convert_pods.engines([reader()]), convert_pods.routers([reader()], [])) == ((), ())
+    assert convert_pods.model_readers([{"metadata": {"name": "p", "labels": LABELS}}]) == ()
+
+
 STATE = document.RouterState(version="v1", endpoints={"chat/abc-1": 2})
 
 

@@ -59,7 +59,7 @@ LOADED = statuses.MemoryStatus(revision="aaaaaaaa", predicted_kv_tokens=100)
     pytest.param(seen(lanes=(SERVES.model_copy(update={"desired_hash": "bbbbbbbb", "canary": "bbbbbbbb-1"}),)), 0, id="a canary that is watched"),
     pytest.param(seen(lanes=(SERVES.model_copy(update={"desired_hash": "bbbbbbbb", "rejected": ["bbbbbbbb"]}),)), 0, id="a revision that was rejected"),
     pytest.param(seen(preflight="Off"), 0, id="a preflight that is off"),
-    pytest.param(seen({"uri": "pvc://weights/llama"}), 0, id="a model that is no hub's"),
+    pytest.param(seen({"uri": "file:///models/llama"}), 0, id="a model that is no hub's"),
 ])
 async def test_the_hub_is_asked_only_where_a_decision_depends_on_it(api: kube.Kube, value: observed.Observed, expected: int) -> None:
     hub = Hub()
@@ -96,6 +96,10 @@ async def test_what_cannot_be_read_is_unknown_and_fails_no_pass(api: kube.Kube, 
     found = await Hub().reader(api).read(seen(model))
     assert isinstance(found, Unknown)
     assert words in found.reason
+
+
+async def test_a_claim_is_left_to_its_pod(api: kube.Kube) -> None:
+    assert await Hub().reader(api).read(seen({"uri": "pvc://weights/llama"})) is None
 
 
 async def test_a_config_map_goes_before_the_hub(api: kube.Kube, stub: Any) -> None:

@@ -274,6 +274,35 @@ async def test_a_command_that_is_none_is_told_once(bench: Bench) -> None:
     assert "'promote!'" in messages[0]
 
 
+def reading(value: observed.Observed) -> planned.Plan:
+    """A pod is tried beside the rest."""
+    pod = child(value, "Pod", "assistant-model-1", spec={"restartPolicy": "Never"})
+    pod["metadata"]["labels"] = names.labels(value.name, "model")
+    return dataclasses.replace(usual(value), attempt=() if value.model_readers else (pod,))
+
+
+@pytest.mark.parametrize("status", [None, 403, 409, 422, 500], ids=["taken", "forbidden", "there already", "refused", "a webhook that is away"])
+async def test_what_is_only_tried_comes_last_and_stops_nothing(bench: Bench, status: int | None) -> None:
+    bench.decide = reading
+    if status is not None:
+        bench.stub.fail("POST", "/pods", status)
+    assert await bench.reconciler().reconcile(KEY) == 30.0
+    assert paths(bench) == [*ALL, "POST pods"]
+    assert len(bench.stub.named("pods")) == (status is None)
+
+
+async def test_a_pod_that_reads_a_model_is_seen_where_it_is_the_services_own(bench: Bench) -> None:
+    bench.decide = reading
+    reconciler = bench.reconciler()
+    await reconciler.reconcile(KEY)
+    other = dataclasses.replace(bench.seen[0].ref, uid="u-0").metadata("assistant-model-2", names.labels("assistant", "model"))
+    bench.stub.put("pods", {"apiVersion": "v1", "kind": "Pod", "metadata": other})
+    await reconciler.reconcile(KEY)
+    assert [reader.name for reader in bench.seen[-1].model_readers] == ["assistant-model-1"]
+    assert [one.name for one in bench.seen[-1].children if one.kind == "Pod"] == ["assistant-model-1"]
+    assert bench.stub.named("pods") == ["assistant-model-1", "assistant-model-2"]
+
+
 def beating(value: observed.Observed) -> planned.Plan:
     """A canary has weight, and the routes stay as they are."""
     return dataclasses.replace(usual(value), apply=usual(value).apply[1:], renew_heartbeat=True)

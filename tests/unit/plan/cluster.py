@@ -41,6 +41,17 @@ class SimPod:
 
 
 @dataclasses.dataclass
+class Reader:
+    """How the pods behave that read a claim's model: what they say `seconds` after they were made."""
+
+    says: str = ""
+    seconds: float = 3.0
+    exit_code: int = 0
+    unschedulable: str = ""              # the scheduler's words: they say nothing then
+    refused: bool = False                # the API server takes none
+
+
+@dataclasses.dataclass
 class Router:
     """A router pod: the document it serves and what it has said of it. `lag` seconds pass before it takes a new one."""
 
@@ -63,6 +74,9 @@ class Cluster:
     pods: list[SimPod] = dataclasses.field(default_factory=list)
     routers: list[Router] = dataclasses.field(default_factory=lambda: [Router("router-0"), Router("router-1", lag=2.0)])
     qualities: dict[str, Quality] = dataclasses.field(default_factory=dict)
+    reader: Reader = dataclasses.field(default_factory=Reader)
+    made: dict[str, tuple[datetime.datetime, Reader]] = dataclasses.field(default_factory=dict)     # when each pod that reads a model was, and how it behaves
+    reads: int = 0                       # how many were made
     rate: float = 20.0                   # requests per second and lane
     serial: int = 0
     leaves_at: datetime.datetime | None = None       # when the router that is going has drained
@@ -70,6 +84,12 @@ class Cluster:
 
     def apply(self, thing: Thing) -> None:
         """Store an object, as server-side apply of the whole does."""
+        if thing["kind"] == "Pod":
+            assert ("Pod", thing["metadata"]["name"]) not in self.things, "a pod cannot be changed"
+            if self.reader.refused:
+                return
+            self.made[thing["metadata"]["name"]] = self.now, self.reader
+            self.reads += 1
         self.things[thing["kind"], thing["metadata"]["name"]] = json.loads(json.dumps(thing))
 
     def delete(self, kind: str, name: str) -> None:
@@ -141,6 +161,18 @@ class Cluster:
     def observed_pods(self) -> tuple[observed.Pod, ...]:
         """The engine pods as a pass sees them."""
         return tuple(self._pod(pod) for pod in self.pods)
+
+    def observed_readers(self) -> tuple[observed.ModelReader, ...]:
+        """The pods that read a model as a pass sees them."""
+        return tuple(self._reader(name) for kind, name in self.things if kind == "Pod")
+
+    def _reader(self, name: str) -> observed.ModelReader:
+        created, told = self.made[name]
+        plain = observed.ModelReader(name, created)
+        if told.unschedulable or (self.now - plain.created).total_seconds() < told.seconds:
+            return dataclasses.replace(plain, unschedulable=told.unschedulable)
+        ended = observed.Container(terminated_reason="Error" if told.exit_code else "Completed", terminated_message=told.says, exit_code=told.exit_code)
+        return dataclasses.replace(plain, phase="Failed" if told.exit_code else "Succeeded", container=ended)
 
     def observed_deployments(self) -> tuple[observed.EngineDeployment, ...]:
         """The engine Deployments as a pass sees them."""

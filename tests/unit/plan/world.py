@@ -103,7 +103,7 @@ class World:
             spec=self.spec, spec_error="" if self.spec else "spec.lanes: is required",
             status=self.status, command=self.command, revisions=seen.revisions(), deployments=seen.observed_deployments(), pods=seen.observed_pods(),
             router_pods=seen.observed_routers(), router_ready=sum(pod.ready for pod in seen.observed_routers()), routes=seen.routes(),
-            children=seen.observed_children(), evidence=self.evidence(),
+            children=seen.observed_children(), model_readers=seen.observed_readers(), evidence=self.evidence(),
             loads=seen.loads(), traffic=self.traffic if self.metrics else {}, model=self.model, caches=self._caches(),
         )
 
@@ -138,6 +138,8 @@ class World:
         if keep_status and (cut is None or cut > len(writes)):
             self.status = made.status
             self.events += made.events
+        for thing in made.attempt[: None if cut is None else max(0, cut - len(writes) - 1)]:
+            self._write("apply", thing)
         return made
 
     def run(self, seconds: float, every: float = 2.0) -> None:

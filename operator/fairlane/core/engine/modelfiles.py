@@ -11,6 +11,7 @@ from .memory.unknown import Unknown
 
 CONFIG, INDEX, SINGLE = "config.json", "model.safetensors.index.json", "model.safetensors"
 WEIGHT_BYTES = "weightBytes"          # a key of the ConfigMap, for who has no index
+REMEDY = "put it into a ConfigMap and name that in spec.model.configMapRef"
 LIMIT = 32 * 2**20                    # bytes of a file: the index of a very large model has a few MiB
 
 _COMMIT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
@@ -40,11 +41,16 @@ def hub_model(spec: specs.LLMServiceSpec, flags: Mapping[str, Any]) -> HubModel 
     return HubModel(name, revision) if scheme == "hf" and _COMMIT.fullmatch(revision) and ".." not in revision else None
 
 
+def is_on_claim(spec: specs.LLMServiceSpec) -> bool:
+    """Whether only a pod can read the model's files: they are on a claim, and no ConfigMap has them."""
+    return spec.model.uri.startswith("pvc://") and spec.model.config_map_ref is None
+
+
 def parse(texts: Mapping[str, str], source: str, single_bytes: int | None = None) -> ModelFiles | Unknown:
     """Return what the files say, by name; Unknown where config.json is missing or none. `single_bytes` is the size of the weights' one file."""
     if CONFIG not in texts:
         return Unknown(f"{source} has no {CONFIG}")
-    config = _object(texts[CONFIG])
+    config = parsed(texts[CONFIG])
     if config is None:
         return Unknown(f"{CONFIG} of {source} is no JSON object")
     return ModelFiles(config, _total(texts) or single_bytes, source)
@@ -59,20 +65,21 @@ def of_config_map(data: Mapping[str, str], name: str) -> ModelFiles | Unknown:
 
 
 def missing(spec: specs.LLMServiceSpec) -> Unknown:
-    """Return why nothing is known of a model that is not the hub's and has no ConfigMap."""
-    remedy = "put it into a ConfigMap and name that in spec.model.configMapRef"
-    return Unknown(f"{CONFIG} of {spec.model.uri} cannot be read from outside the engine's pods; {remedy}")
+    """Return why nothing is known here of a model that is not the hub's and has no ConfigMap."""
+    where = "from here; the operator reads it before a revision starts" if is_on_claim(spec) else "from outside the engine's pods"
+    return Unknown(f"{CONFIG} of {spec.model.uri} cannot be read {where}; {REMEDY}")
 
 
 def _total(texts: Mapping[str, str]) -> int | None:
     """The index's metadata.total_size."""
-    index = _object(texts[INDEX]) if INDEX in texts else None
+    index = parsed(texts[INDEX]) if INDEX in texts else None
     metadata = index.get("metadata") if index else None
     total = metadata.get("total_size") if isinstance(metadata, dict) else None
     return int(total) if isinstance(total, (int, float)) and not isinstance(total, bool) and 0 < total < 2**63 else None
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def parsed(text: str) -> dict[str, Any] | None:
+    """Return a JSON object; None where the text is none."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -41,10 +41,11 @@ def _lane(ref: service.ServiceRef, item: lanes.Moved) -> list[dict[str, Any]]:
 def garbage(seen: observed.Observed, desired: list[dict[str, Any]], routes: document.RouteDocument, moved: list[lanes.Moved]) -> tuple[planned.Delete, ...]:
     """Return what is neither desired nor needed: engines only when every router has let go of them."""
     keep = {_key(item["kind"], item["metadata"]["name"]) for item in desired}
-    engine_names = _engine_names(seen)
+    engine_names, readers = _engine_names(seen), {_key("Pod", item.name) for item in seen.model_readers}
     going = []
     for child in seen.children:
-        if child.terminating or child.kind not in OWNED or _key(child.kind, child.name) in keep:
+        ours = child.kind in OWNED or _key(child.kind, child.name) in readers
+        if child.terminating or not ours or _key(child.kind, child.name) in keep:
             continue
         owner = engine_names.get(child.name)
         if owner is None or (_stored_may_go(seen, owner, moved) if child.kind == "ControllerRevision" else may_go(seen, owner, routes, moved)):

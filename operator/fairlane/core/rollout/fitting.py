@@ -38,12 +38,13 @@ def correction(memory: statuses.MemoryStatus | None, key: str) -> int | None:
 
 def obstacle(lane: view.View) -> str:
     """Return why the desired revision may not start; empty where it may."""
-    if lane.rollout.preflight is not specs.Preflight.ENFORCE or lane.fit is None:
+    if lane.rollout.preflight is not specs.Preflight.ENFORCE:
         return ""
     kept = lane.status.memory
-    if _is_silent(lane.fit) and kept is not None and kept.revision == lane.rendered.hash and kept.answer == Answer.NO:
-        return _why(lane, kept.message)   # a hub that is away now changes nothing of what its files said
-    return _why(lane, lane.fit.sentence) if lane.fit.answer is Answer.NO else ""
+    silent = bool(lane.reading) if lane.fit is None else _is_silent(lane.fit)
+    if silent and kept is not None and kept.revision == lane.rendered.hash and kept.answer == Answer.NO:
+        return _why(lane, kept.message)   # a hub that is away now, or a pod that is gone, changes nothing of what the files said
+    return _why(lane, lane.fit.sentence) if lane.fit is not None and lane.fit.answer is Answer.NO else ""
 
 
 def _why(lane: view.View, sentence: str) -> str:
@@ -86,10 +87,15 @@ def remembered(seen: observed.Observed, spec: specs.LLMServiceSpec, lane: view.V
 def unmeasured(lane: statuses.LaneStatus) -> str:
     """Return the revision whose engine's own numbers are still wanted; empty where none are."""
     running = lane.canary or lane.stable
-    memory = lane.memory
-    is_open = memory is not None and memory.measured_kv_tokens is None and memory.predicted_kv_tokens is not None
-    wanted = is_open and memory is not None and view.hash_of(running) == memory.revision
-    return running if wanted and running and (lane.canary_ready_replicas if lane.canary else lane.ready_replicas) else ""
+    return running if is_open(lane) and (lane.canary_ready_replicas if lane.canary else lane.ready_replicas) else ""
+
+
+def is_open(lane: statuses.LaneStatus) -> bool:
+    """Whether the newest revision that runs has a prediction that its engine has not confirmed yet."""
+    running, memory = lane.canary or lane.stable, lane.memory
+    if memory is None or memory.measured_kv_tokens is not None or memory.predicted_kv_tokens is None:
+        return False
+    return bool(running) and view.hash_of(running) == memory.revision
 
 
 def _predicted(revision: str, fit: Preflight, before: statuses.MemoryStatus | None, key: str) -> statuses.MemoryStatus:

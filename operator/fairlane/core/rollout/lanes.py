@@ -23,13 +23,14 @@ class Moved:
         return self.move.status
 
 
-def advance(seen: observed.Observed, spec: specs.LLMServiceSpec, rendered: dict[str, storing.Rendered], judge: views.Judge) -> list[Moved]:
-    """Move every lane one step, in the order of the spec: a lane does not start while an earlier one waits for a GPU."""
+def advance(seen: observed.Observed, spec: specs.LLMServiceSpec, rendered: dict[str, storing.Rendered], judge: views.Judge, reading: str = "") -> list[Moved]:
+    """Move every lane one step, in the order of the spec: a lane does not start while an earlier one waits for a GPU, or the model's files are being read."""
     moved: list[Moved] = []
     command = commands.due(seen.command, seen.status.handled_commands)
     for lane in spec.lanes:
         waits_for = next((item.view.spec.name for item in moved if _wants_a_node(item)), "")
-        now = dataclasses.replace(make(seen, spec.rollout, lane, rendered[lane.name], judge), waits_for=waits_for, fit=fitting.checked(seen, spec, lane))
+        plain, fit = make(seen, spec.rollout, lane, rendered[lane.name], judge), fitting.checked(seen, spec, lane)
+        now = dataclasses.replace(plain, waits_for=waits_for, fit=fit, reading=reading)
         move = commands.follow(now, command) if command is not None and command.lane == lane.name else phases.advance(now)
         moved.append(Moved(now, dataclasses.replace(move, status=fitting.remembered(seen, spec, now, move.status))))
     return moved

@@ -8,6 +8,7 @@ SERVING: Final = "Serving"                            # the stable revision is t
 STABLE_DOWN: Final = "StableDown"                     # the stable revision has no ready replica
 REJECTED: Final = "Rejected"                          # the desired revision failed before; `retry` tries it again
 DOES_NOT_FIT: Final = "DoesNotFit"                     # computed beforehand: the desired revision does not fit its GPUs, so it is not started
+READING_MODEL: Final = "ReadingModel"                 # a pod reads the model's files from its claim before the desired revision starts
 PAUSED: Final = "Paused"                              # `pause` holds the rollout where it is
 LANE_ORDER: Final = "WaitingForEarlierLane"           # an earlier lane of the spec waits for a GPU
 UNSCHEDULABLE: Final = "Unschedulable"                # the scheduler finds no node for the canary's pod; its words follow

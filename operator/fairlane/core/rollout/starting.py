@@ -12,6 +12,8 @@ def first(lane: view.View) -> view.Move:
     """Give the lane its first revision: there is nothing to compare it with, so it needs no trial."""
     if why := fitting.obstacle(lane):
         return fitting.stopped(lane, settled(lane, "", ""), why)
+    if lane.reading:
+        return _wait(lane, reasons.READING_MODEL, lane.reading)
     revision = revisions.choose(lane)
     replaced = f", in place of {lane.status.stable}, which never served" if lane.status.stable else ""
     message = f"first revision {revision.id} with {lane.spec.replicas} replicas{replaced}"
@@ -40,6 +42,8 @@ def idle(lane: view.View) -> view.Move:
         return _wait(lane, reasons.PAUSED, f"paused before revision {lane.rendered.hash} starts; `fairlane resume` goes on")
     if lane.waits_for:
         return _wait(lane, reasons.LANE_ORDER, f"lane {lane.waits_for} comes first: its canary has no node yet")
+    if lane.reading:
+        return _wait(lane, reasons.READING_MODEL, lane.reading)
     return _start(lane)
 
 
@@ -76,10 +80,11 @@ def _rejection(lane: view.View) -> str:
 
 def _wait(lane: view.View, reason: str, message: str) -> view.Move:
     status = view.changed(lane.status, phase=statuses.Phase.WAITING, reason=reason, message=message)
-    if lane.status.phase is statuses.Phase.WAITING and lane.status.reason == reason:
+    goes_on = lane.status.phase is statuses.Phase.WAITING and lane.status.reason == reason
+    if goes_on and (reason != reasons.READING_MODEL or lane.status.message == message):   # another pod has its own minute
         return view.Move(status)
     status = view.changed(status, phase_since=clock.text(lane.now))
-    if reason == reasons.LANE_ORDER:
+    if reason in (reasons.LANE_ORDER, reasons.READING_MODEL):
         return view.Move(status)
     return view.Move(status, (view.normal(reasons.EVENT_WAITING, f"{lane.spec.name}: {message}"),))
 

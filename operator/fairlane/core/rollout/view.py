@@ -32,7 +32,8 @@ class View:
     judge: Judge
     history: tuple[statuses.RolloutRecord, ...] = ()
     waits_for: str = ""                      # an earlier lane that waits for a GPU
-    fit: Preflight | None = None             # of the desired revision's memory; None: the preflight is off
+    fit: Preflight | None = None             # of the desired revision's memory; None: the preflight is off, or the model's files are being read
+    reading: str = ""                        # what reads the model's files, while a start waits for it
     rate: float | None = None                # requests/s of the lane in the last hour; None: not known
 
     def of(self, revision: str) -> tuple[observed.Pod, ...]:

@@ -11,7 +11,7 @@ import yaml
 from . import attention, fields, lengths, weights
 from .unknown import Doubt, Unknown
 
-_EXPERTS = ("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts")
+EXPERTS = ("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _family(name: str) -> str | Unknown:
 
 
 def _experts(text: Mapping[str, Any]) -> Experts | None:
-    if fields.first(text, *_EXPERTS) is None:
+    if fields.first(text, *EXPERTS) is None:
         return None
     width = fields.first(text, "moe_intermediate_size", "intermediate_size")
     if width is None:

@@ -9,7 +9,7 @@ from . import fields
 from .unknown import Unknown
 
 # Each marks layers that keep something else than keys and values, or not of every token.
-_OTHER_LAYERS = (
+OTHER_LAYERS = (
     "attn_layer_period", "attention_chunk_size", "block_configs", "compress_ratios", "full_attention_interval", "hybrid_override_pattern", "index_topk",
     "layers_block_type", "linear_attn_config", "linear_num_key_heads", "mamba_d_state", "mamba_d_ssm", "rswa_window", "sliding_window_pattern", "ssm_cfg",
 )
@@ -49,7 +49,7 @@ class Attention:
 
 def read(text: Mapping[str, Any], is_latent: bool) -> Attention | Unknown:
     """Return the KV cache's shape from the language model's fields, Unknown where layers differ; Nonsense for values that cannot be."""
-    marks = [name for name in _OTHER_LAYERS if text.get(name)]
+    marks = [name for name in OTHER_LAYERS if text.get(name)]
     if marks:
         return Unknown(f"config.json has {marks[0]}: not all layers keep keys and values of every token")
     heads = fields.count(text, "num_attention_heads")

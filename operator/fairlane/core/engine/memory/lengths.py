@@ -5,14 +5,14 @@ from typing import Any
 
 from . import fields
 
-_NAMES = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_sequence_length", "max_seq_length", "seq_len")
+NAMES = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_sequence_length", "max_seq_length", "seq_len")
 # These have their factor in max_position_embeddings already (vllm/config/model.py _get_and_verify_max_len).
 _SCALED = ("su", "longrope", "llama3", "yarn", "deepseek_yarn", "deepseek_llama_scaling")
 
 
 def derived(text: Mapping[str, Any]) -> int | None:
     """Return the tokens that vLLM takes where max-model-len is not given; None where the config says none. A tokenizer's own limit is not seen here."""
-    stated = [found for name in _NAMES if (found := fields.optional(text, name)) is not None]
+    stated = [found for name in NAMES if (found := fields.optional(text, name)) is not None]
     if not stated:
         return None
     rope = text.get("rope_parameters") or text.get("rope_scaling")
