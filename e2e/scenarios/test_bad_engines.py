@@ -93,7 +93,7 @@ def test_what_does_not_fit_its_gpu_is_not_started_and_plan_says_so_before(space:
     space.config_map("llama", {"config.json": json.dumps(EIGHT_BILLION), "weightBytes": "16060522496"})
     manifest = service(manifests.lane("chat", scheduler={"maxModelLen": 8192}))
     manifest["spec"]["model"]["configMapRef"] = {"name": "llama"}
-    manifest["spec"]["engine"]["gpu"]["memory"] = "24Gi"
+    manifest["spec"]["engine"]["gpu"] = {"memory": "24Gi"}
     space.apply(manifest)
     space.wait_ready()
     assert space.lane("chat")["memory"]["answer"] == "Fits"
