@@ -1,20 +1,13 @@
 """`fairlane`, also `kubectl fairlane`: what a service does, why, and what it should do next."""
 
 import datetime
-import functools
 import importlib.metadata
-import pathlib
-from collections.abc import Callable
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any
 
-import pydantic
 import typer
 
-from ..api import spec as specs
-from ..core import errors
-from . import cluster, failures, ordering, output, page, profiles, telling, trying, views, why
-from .plan import command as planning
-from .plan import model, reading, shown
+from . import before, cluster, failures, ordering, output, page, telling, trying, views, why
+from .options import Context, Form, Kubeconfig, Lane, LaneOption, Namespace, Service, friendly
 from .probe import command as probing
 
 app = typer.Typer(
@@ -24,82 +17,8 @@ app = typer.Typer(
     help="Lanes, canaries and rollbacks of LLM services. " + failures.EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+before.register(app)
 app.add_typer(probing.app, name="probe")
-
-Service = Annotated[str, typer.Argument(metavar="SERVICE", help="The LLMService's name.")]
-Lane = Annotated[str | None, typer.Argument(metavar="[LANE]", help="One lane; all where left out.")]
-LaneOption = Annotated[str | None, typer.Option("-l", "--lane", metavar="LANE", help="The lane, as an option.")]
-Namespace = Annotated[str | None, typer.Option("-n", "--namespace", help="The namespace; the context's own where left out.")]
-Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", help="Path of the kubeconfig; KUBECONFIG or ~/.kube/config where left out.")]
-Context = Annotated[str | None, typer.Option("--context", help="The kubeconfig's context.")]
-Form = Annotated[output.Format, typer.Option("-o", "--output", help="table for people, json or yaml for machines.")]
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def friendly(function: Callable[P, R]) -> Callable[P, R]:
-    """Turn failures into a sentence and an exit code."""
-
-    @functools.wraps(function)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except failures.CommandError as error:
-            message, code = str(error), error.code
-        except errors.FairlaneError as error:
-            message, code = str(error), failures.USAGE
-        except pydantic.ValidationError as error:
-            message, code = f"the status is not this version's; is `fairlane` older than the operator? {error}", failures.NO
-        typer.echo(f"error: {message}", err=True)
-        raise typer.Exit(code)
-
-    return wrapped
-
-
-@app.command()
-@friendly
-def plan(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="YAML or JSON with one or more LLMServices; - is standard input.")],
-    model_config: Annotated[pathlib.Path | None, typer.Option(
-        "--model-config", metavar="DIR", help="Folder with the model's config.json, for the memory; the hub is asked where left out.",
-    )] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Do not ask the hub; HF_HUB_OFFLINE=1 does the same.")] = False,
-    server: Annotated[bool, typer.Option("--server", help="Compare with the services of the same name that the cluster runs. Reads only.")] = False,
-    namespace: Namespace = None,
-    form: Form = output.Format.TABLE,
-    detailed: Annotated[bool, typer.Option("--detailed-exitcode", help="Exit with 2 where something would change.")] = False,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-) -> None:
-    """Say what a file would do before it is applied: flags and who set each, what needs a canary, GPUs, refusals. Exit codes: 0 clean, 1 would be refused."""
-    read = reading.read(file)
-    sources = model.Sources(model_config, read.config_maps, cluster.connect(kubeconfig, context) if server else None, offline)
-    previews = [planning.previewed(document, sources, namespace) for document in read.services]
-    if form is output.Format.TABLE:
-        console = output.console()
-        for each in previews:
-            shown.show(each, console)
-    else:
-        output.machine([planning.machine(each) for each in previews], form)
-    raise typer.Exit(planning.code(previews, detailed))
-
-
-@app.command(name="profiles")
-@friendly
-def show_profiles(
-    profile: Annotated[specs.Profile | None, typer.Argument(metavar="[PROFILE]", help="One profile; all where left out.")] = None,
-    gpu: Annotated[str | None, typer.Option("--gpu", metavar="GPU", help="Product by its node label, as NVIDIA-L4, or memory, as 24Gi.")] = None,
-    parameters: Annotated[str | None, typer.Option("--parameters", metavar="SIZE", help="Size of the model on one GPU, as 8B.")] = None,
-    form: Form = output.Format.TABLE,
-) -> None:
-    """List the profiles' flags, and values to start with by GPU and size of the model, each with its reason. Needs no cluster."""
-    found = profiles.chosen(profile, gpu, parameters)
-    if form is output.Format.TABLE:
-        profiles.show(found, output.console())
-    else:
-        output.machine(profiles.machine(found), form)
-
 
 @app.command()
 @friendly
