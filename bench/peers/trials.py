@@ -38,6 +38,7 @@ class Trial:
     chat: Callable[[int], traffic.Prompt] = vllm.question
     paced: bool = True                     # at even intervals; else a Poisson stream
     strays: float = 0.0                    # long prompts a second in the same lane
+    tolerance: tuple[Mapping[str, str], ...] = ()      # rollout.analysis.tolerance, where it is not the default
     together: int = 32
 
     def paced_to(self, share: float) -> Trial:
@@ -48,7 +49,8 @@ class Trial:
     def exposure(self) -> str:
         """What it shares with its A/A trial."""
         strays = f", {self.strays:.2g} long prompts a second" if self.strays else ""
-        return f"{self.weight} % for {self.minutes} min, {self.rate:.2g} chats a second{strays}"
+        tolerated = "".join(f", tolerance {entry['metric']} {entry['share']}" for entry in self.tolerance)
+        return f"{self.weight} % for {self.minutes} min, {self.rate:.2g} chats a second{strays}{tolerated}"
 
 
 def base(image: str, model_uri: str, flags: Mapping[str, Any], pod: Mapping[str, Any], trial: Trial, kind: str) -> Manifest:
@@ -56,7 +58,7 @@ def base(image: str, model_uri: str, flags: Mapping[str, Any], pod: Mapping[str,
     lane = manifests.lane(LANE, scheduler=dict(_SCHEDULER), flags=dict(_FLAGS), timeouts={"idle": "60s"})
     step = (trial.weight, f"{trial.minutes}m")
     manifest = manifests.service(image, lane, name=SERVICE, rollout=manifests.rollout(
-        step, warmup=WARMUP, failSafeAfter="60s", analysis={"interval": "5s", "minRequests": 20},
+        step, warmup=WARMUP, failSafeAfter="60s", analysis={"interval": "5s", "minRequests": 20, "tolerance": list(trial.tolerance)},
         # a change that was not found out is taken back by hand, never promoted; an A/A trial ends by itself
         onInsufficient="Hold" if kind == "change" else "Advance",
     ))
@@ -86,6 +88,11 @@ def stray(number: int) -> traffic.Prompt:
 def _longer(number: int) -> traffic.Prompt:
     """A chat whose answer takes long enough that others come meanwhile."""
     return traffic.Prompt("chat", {**_body(vllm.question(number)), "max_tokens": 12, "ignore_eos": True})
+
+
+def _longest(number: int) -> traffic.Prompt:
+    """A chat that streams for some seconds."""
+    return traffic.Prompt("chat", {**_body(vllm.question(number)), "max_tokens": 30, "ignore_eos": True, "stream": True})
 
 
 def _brief(number: int) -> traffic.Prompt:
@@ -138,7 +145,8 @@ TRIALS = (
     Trial("batched-tokens-16", "`maxNumBatchedTokens: 16`", _small_chunks),
     Trial("errors", "an engine that answers 500 to one request in five", _errors, rate=2.5, chat=_brief),
     Trial("half-a-core", "the canary throttled to half a core", _half_a_core),
-    Trial("one-sequence", "`maxNumSeqs: 1`", _one_sequence, weight=50, minutes=4, rate=0.8, chat=_longer, paced=False),
+    Trial("one-sequence", "`maxNumSeqs: 1`", _one_sequence, weight=50, minutes=6, rate=1.1, chat=_longer, paced=False),
     Trial("huge-chunk", "`maxNumBatchedTokens: 8192`, no bound for one prompt's share, stray long prompts", _huge_chunks,
-          weight=50, rate=0.8, chat=_longer, paced=False, strays=0.03),
+          # answers long enough that some run when a long prompt comes; a stall is one of the gaps of a whole answer, so few of them are no harmless share
+          weight=50, minutes=7, rate=0.4, chat=_longest, paced=False, strays=0.05, tolerance=({"metric": "ITL", "share": "0.0002"},)),
 )
