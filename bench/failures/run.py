@@ -3,18 +3,21 @@ from __future__ import annotations
 
 import datetime
 import json
+import subprocess
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from e2e.cluster import Cluster
+from e2e.cluster import Cluster, gobuild
 from e2e.scenarios import manifests, traffic, vllm
 from e2e.scenarios.space import Space, merged
 
 from . import kinds
 
 RECORDINGS = Path(__file__).with_name("recordings")
+_ENGINES = "fairlane.dev/lane=chat,fairlane.dev/component=engine"
 _LOADING = 300      # seconds that vLLM may take to find out
 
 
@@ -41,8 +44,7 @@ def play(space: Space, manifest: Mapping[str, Any], kind: kinds.Kind) -> dict[st
     """Change, wait for the rollback, put it back; the row of the table. AssertionError where it did not end as it must."""
     before = len(space.history("chat"))
     with traffic.Load(space.url, 0.5, vllm.question, paced=True, together=8) as load:
-        space.apply(changed(manifest, kind))
-        states = _states(space, before)
+        states = _states(space, before, lambda: space.apply(changed(manifest, kind)))
         record = space.wait_ended("chat", "RolledBack", after=before, seconds=30)
         space.apply(manifest)
         space.wait_phase("chat", "Idle", seconds=120)
@@ -57,18 +59,39 @@ def play(space: Space, manifest: Mapping[str, Any], kind: kinds.Kind) -> dict[st
     return row
 
 
-def _states(space: Space, before: int) -> list[dict[str, Any]]:
-    """The canary's pod at each look at which it differs, until the rollout is over."""
-    found: list[dict[str, Any]] = []
-    deadline = time.monotonic() + _LOADING
-    while len(space.history("chat")) == before:
-        assert time.monotonic() < deadline, f"{space.namespace}: not rolled back within {_LOADING} s"
-        canary = space.lane("chat").get("canary")
-        pods = [_thin(pod) for pod in space.engine_pods("chat") if canary and pod["metadata"]["labels"]["fairlane.dev/revision"] == canary]
-        if pods and (not found or found[-1] != pods[0]):
-            found.append(pods[0])
-        time.sleep(0.5)
-    return found
+def _states(space: Space, before: int, change: Callable[[], None]) -> list[dict[str, Any]]:
+    """The canary's pod at each of its changes, until the rollout is over. Watched: a pod that is rolled back at once is gone before it is asked for."""
+    stable = space.lane("chat")["stable"]
+    with tempfile.TemporaryFile("w+") as told:
+        kubectl = [str(gobuild.KUBERNETES.program("kubectl")), f"--kubeconfig={space.cluster.kubeconfig}", "--namespace", space.namespace]
+        command = [*kubectl, "get", "pods", "--watch", "--output=json", "--selector", _ENGINES]
+        watch = subprocess.Popen(command, stdout=told, stderr=subprocess.DEVNULL, text=True)
+        try:
+            change()
+            deadline = time.monotonic() + _LOADING
+            while len(space.history("chat")) == before:
+                assert time.monotonic() < deadline, f"{space.namespace}: not rolled back within {_LOADING} s"
+                time.sleep(0.5)
+        finally:
+            watch.terminate()
+            watch.wait()
+        told.seek(0)
+        return _distinct([_thin(pod) for pod in _objects(told.read()) if pod["metadata"]["labels"]["fairlane.dev/revision"] != stable])
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """The objects that a watch printed one after the other; the last one may be cut off."""
+    decoder, at = json.JSONDecoder(), 0
+    while (at := text.find("{", at)) >= 0:
+        try:
+            found, at = decoder.raw_decode(text, at)
+        except ValueError:
+            return
+        yield found
+
+
+def _distinct(pods: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [pod for number, pod in enumerate(pods) if not number or pod != pods[number - 1]]
 
 
 def _thin(pod: Mapping[str, Any]) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def _longer(number: int) -> traffic.Prompt:
 
 def _longest(number: int) -> traffic.Prompt:
     """A chat that streams for some seconds."""
-    return traffic.Prompt("chat", {**_body(vllm.question(number)), "max_tokens": 30, "ignore_eos": True, "stream": True})
+    return traffic.Prompt("chat", {**_body(vllm.question(number)), "max_tokens": 60, "ignore_eos": True, "stream": True})
 
 
 def _brief(number: int) -> traffic.Prompt:
@@ -148,5 +148,5 @@ TRIALS = (
     Trial("one-sequence", "`maxNumSeqs: 1`", _one_sequence, weight=50, minutes=6, rate=1.1, chat=_longer, paced=False),
     Trial("huge-chunk", "`maxNumBatchedTokens: 8192`, no bound for one prompt's share, stray long prompts", _huge_chunks,
           # answers long enough that some run when a long prompt comes; a stall is one of the gaps of a whole answer, so few of them are no harmless share
-          weight=50, minutes=7, rate=0.4, chat=_longest, paced=False, strays=0.05, tolerance=({"metric": "ITL", "share": "0.0002"},)),
+          weight=50, minutes=10, rate=0.4, chat=_longest, paced=False, strays=0.05, tolerance=({"metric": "ITL", "share": "0.0002"},)),
 )
