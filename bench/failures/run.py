@@ -1,6 +1,7 @@
 """One failing canary: the change, the pod's states until it is rolled back, the times."""
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import subprocess
@@ -8,11 +9,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from e2e.cluster import Cluster, gobuild
 from e2e.scenarios import manifests, traffic, vllm
 from e2e.scenarios.space import Space, merged
+
+from fairlane.shell import lastwords
 
 from . import kinds
 
@@ -44,7 +47,7 @@ def play(space: Space, manifest: Mapping[str, Any], kind: kinds.Kind) -> dict[st
     """Change, wait for the rollback, put it back; the row of the table. AssertionError where it did not end as it must."""
     before = len(space.history("chat"))
     with traffic.Load(space.url, 0.5, vllm.question, paced=True, together=8) as load:
-        states = _states(space, before, lambda: space.apply(changed(manifest, kind)))
+        states, log = _watched(space, before, lambda: space.apply(changed(manifest, kind)))
         record = space.wait_ended("chat", "RolledBack", after=before, seconds=30)
         space.apply(manifest)
         space.wait_phase("chat", "Idle", seconds=120)
@@ -55,28 +58,43 @@ def play(space: Space, manifest: Mapping[str, Any], kind: kinds.Kind) -> dict[st
         "loading": round(died - _instant(record["startedAt"])),
     }
     RECORDINGS.mkdir(exist_ok=True)
-    (RECORDINGS / f"{kind.name}.json").write_text(json.dumps({"row": row, "states": states}, indent=1) + "\n")
+    (RECORDINGS / f"{kind.name}.json").write_text(json.dumps({"row": row, "states": states, "log": log}, indent=1) + "\n")
     return row
 
 
-def _states(space: Space, before: int, change: Callable[[], None]) -> list[dict[str, Any]]:
-    """The canary's pod at each of its changes, until the rollout is over. Watched: a pod that is rolled back at once is gone before it is asked for."""
+def _watched(space: Space, before: int, change: Callable[[], None]) -> tuple[list[dict[str, Any]], str]:
+    """The canary's pod at each of its changes until the rollout is over, and the end of its log. Watched: what is rolled back is soon gone."""
     stable = space.lane("chat")["stable"]
-    with tempfile.TemporaryFile("w+") as told:
-        kubectl = [str(gobuild.KUBERNETES.program("kubectl")), f"--kubeconfig={space.cluster.kubeconfig}", "--namespace", space.namespace]
-        command = [*kubectl, "get", "pods", "--watch", "--output=json", "--selector", _ENGINES]
-        watch = subprocess.Popen(command, stdout=told, stderr=subprocess.DEVNULL, text=True)
-        try:
-            change()
-            deadline = time.monotonic() + _LOADING
-            while len(space.history("chat")) == before:
-                assert time.monotonic() < deadline, f"{space.namespace}: not rolled back within {_LOADING} s"
-                time.sleep(0.5)
-        finally:
-            watch.terminate()
-            watch.wait()
-        told.seek(0)
-        return _distinct([_thin(pod) for pod in _objects(told.read()) if pod["metadata"]["labels"]["fairlane.dev/revision"] != stable])
+    kubectl = [str(gobuild.KUBERNETES.program("kubectl")), f"--kubeconfig={space.cluster.kubeconfig}", "--namespace", space.namespace]
+    with tempfile.TemporaryFile("w+") as pods, tempfile.TemporaryFile("w+") as log, contextlib.ExitStack() as stack:
+        stack.enter_context(_running([*kubectl, "get", "pods", "--watch", "--output=json", "--selector", _ENGINES], pods))
+        change()
+        deadline, following = time.monotonic() + _LOADING, None
+        while len(space.history("chat")) == before:
+            assert time.monotonic() < deadline, f"{space.namespace}: not rolled back within {_LOADING} s"
+            canary = space.lane("chat").get("canary")
+            if canary and (following is None or following.poll()):   # refused while the container is not there yet
+                words = ["logs", "--follow", "--container=engine", "--tail=-1", f"--selector=fairlane.dev/revision={canary}"]
+                following = stack.enter_context(_running([*kubectl, *words], log))
+            time.sleep(0.5)
+        states = [_thin(pod) for pod in _objects(_read(pods)) if pod["metadata"]["labels"]["fairlane.dev/revision"] != stable]
+        return _distinct(states), "\n".join(_read(log).splitlines()[-lastwords.LINES:])
+
+
+@contextlib.contextmanager
+def _running(command: list[str], output: IO[str]) -> Iterator[subprocess.Popen[str]]:
+    """A program that writes into a file for the time of the block."""
+    process = subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL, text=True)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _read(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:

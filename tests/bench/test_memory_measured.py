@@ -8,7 +8,7 @@ from bench.memory import __main__ as bench
 
 from fairlane.core.engine.memory import compare
 
-KEPT: dict[str, Any] = json.loads(bench.RESULTS.read_text()) if bench.RESULTS.exists() else {"rows": [], "config": {}}
+KEPT: dict[str, Any] = json.loads(bench.RESULTS.read_text())
 each = pytest.mark.parametrize("row", [pytest.param(row, id=f"kv-cache-memory-bytes {row['flags']['kv-cache-memory-bytes']}") for row in KEPT["rows"]])
 
 

@@ -23,9 +23,11 @@ def recorded(kind: kinds.Kind) -> dict[str, Any]:
     return found
 
 
-def looked_at(pod: dict[str, Any]) -> view.Move:
-    """What a pass makes of the canary's pod; the stable serves beside it."""
+def looked_at(pod: dict[str, Any], log: str) -> view.Move:
+    """What a pass makes of the canary's pod, and of its log where it reads that; the stable serves beside it."""
     canary = dataclasses.replace(convert_pods.engine(pod), revision=views.CANARY, lane="chat")
+    if canary.container.exit_code == 1:
+        canary = dataclasses.replace(canary, container=dataclasses.replace(canary.container, log=log))
     now = max(views.NOW, canary.created + datetime.timedelta(seconds=1))
     loading = {"phase": statuses.Phase.LOADING, "weight": 0}
     return phases.advance(views.lane(loading, weight=0, now=now, pods=(views.pod(views.STABLE, name="s-0"), canary), evidence=None))
@@ -33,7 +35,8 @@ def looked_at(pod: dict[str, Any]) -> view.Move:
 
 @each
 def test_it_is_rolled_back_at_the_first_look_at_the_dead_container(kind: kinds.Kind) -> None:
-    moves = [looked_at(pod) for pod in recorded(kind)["states"]]
+    kept = recorded(kind)
+    moves = [looked_at(pod, kept["log"]) for pod in kept["states"]]
     ended = [move.status.phase is statuses.Phase.ROLLING_BACK for move in moves]
     assert (ended.count(True) > 0, sorted(ended) == ended) == (True, True)
     first = moves[ended.index(True)]
