@@ -1,6 +1,11 @@
-"""Sets of flags as people may write them: right ones, near misses, wrong types, flags of other versions and combinations. The same in each run."""
+"""Sets of flags as people may write them: right ones, near misses, wrong types, flags of other versions and combinations.
+
+Generated once and kept in flag_sets.json: hypothesis draws constants of whatever modules are loaded, so it draws others in each run. After a change of the
+catalog or of this file: `PYTHONPATH=operator:. python -m tests.contract.flag_sets`.
+"""
 
 import json
+import pathlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -52,8 +57,16 @@ _TOGETHER: list[Flags] = [
     {"spec-tokens": 2},
     {"spec-tokens": 2, "spec-method": "ngram"},
 ]
+VERSION, COUNT = versions.Version(0, 32, 0), 500
+_KEPT = pathlib.Path(__file__).with_suffix(".json")
 _BOUNDS = st.lists(st.one_of(st.sampled_from([0.1, 0.5, 1, 2.5]), st.sampled_from([0, -1, True])), max_size=3)
 _FAMILIES = st.sampled_from(["time_to_first_token", "request_latency", "iteration_tokens", "ttft"])
+
+
+def kept() -> list[Flags]:
+    """Return the sets that were generated."""
+    found: list[Flags] = json.loads(_KEPT.read_text())
+    return found
 
 
 def generated(count: int, version: versions.Version) -> list[Flags]:
@@ -175,3 +188,7 @@ def _whole_prompts() -> st.SearchStrategy[Flags]:
 def _buckets() -> st.SearchStrategy[Flags]:
     whole = st.dictionaries(_FAMILIES, _BOUNDS, min_size=1, max_size=2).map(lambda value: {"custom-histogram-buckets": value})
     return st.one_of(whole, whole.map(lambda flags: {"custom-histogram-buckets": json.dumps(flags["custom-histogram-buckets"])}))
+
+
+if __name__ == "__main__":
+    _KEPT.write_text("[\n" + ",\n".join(json.dumps(flags) for flags in generated(COUNT, VERSION)) + "\n]\n")

@@ -279,3 +279,15 @@ def test_shipped_profiles_never_change(profile: specs.Profile, digest: str) -> N
     """A change would give every lane of the profile a rollout when the operator is upgraded: a better profile gets a new name."""
     shipped = profiles.get(profile)
     assert digest == names.digest([shipped.drain_seconds, dict(shipped.flags)])
+
+
+@pytest.mark.parametrize(("written", "expected"), [("8", 8), (" 8 ", 8), ("1_000", 1000), (8, 8)])
+def test_whole_numbers_are_read_as_vllm_reads_them(written: object, expected: int) -> None:
+    settings = make.settings(make.service(lane={"flags": {"max-num-seqs": written}}))
+    assert settings["max-num-seqs"].value == expected
+
+
+@pytest.mark.parametrize("written", ["1__000", "_1", "1_", "1e3", "0x10"])
+def test_what_python_reads_as_no_whole_number_is_refused(written: str) -> None:
+    with pytest.raises(errors.Refused, match="no whole number"):
+        make.settings(make.service(lane={"flags": {"max-num-seqs": written}}))

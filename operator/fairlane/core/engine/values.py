@@ -11,7 +11,7 @@ from . import catalog, versions
 _HUMAN = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT]?)")
 _DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_WHOLE = re.compile(r"-?\d+")
+_WHOLE = re.compile(r"-?\d+(_\d+)*")     # as Python reads a number, which vLLM leaves it to
 _BOOLS = {"true": True, "false": False}
 _Number = TypeVar("_Number", int, float)
 
