@@ -133,6 +133,13 @@ def test_a_lane_that_cannot_be_is_refused_and_nothing_changes(spec: specs.LLMSer
     assert (seen.objects, seen.pending) == ((), False)
 
 
+def test_the_other_lanes_of_a_refused_spec_wait_for_it() -> None:
+    lanes = [*changed({"flags": {"swap-space": 4}}).model_dump(mode="json", by_alias=True, exclude_none=True)["lanes"],
+             {"name": "batch", "profile": "Throughput", "replicas": 1}]
+    refused, waiting = previewed(changed(lanes=lanes), running()).lanes
+    assert (bool(refused.refused), waiting.refused, waiting.about) == (True, "", "nothing is done while another lane is refused")
+
+
 def test_a_version_that_is_not_supported_refuses_the_whole() -> None:
     seen = previewed(changed(engine={"image": "vllm/vllm-openai:v0.7.0"}))
     assert "outside the supported 0.8 to 0.33" in seen.refused[0]

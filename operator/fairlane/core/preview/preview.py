@@ -48,7 +48,9 @@ def preview(name: str, namespace: str, spec: specs.LLMServiceSpec, running: Runn
     rendered, refused = _rendered(name, spec)
     if refused:   # the operator follows a spec as a whole or not at all
         shown = [
-            types.Lane(lane.name, refused[lane.name]) if lane.name in refused else _described(spec, lane, rendered[lane.name], known) for lane in spec.lanes
+            types.Lane(lane.name, refused[lane.name]) if lane.name in refused
+            else dataclasses.replace(_described(spec, lane, rendered[lane.name], known), about="nothing is done while another lane is refused")
+            for lane in spec.lanes
         ]
         return types.Preview(name, namespace, running is not None, lanes=tuple(shown))
     seen = observed.Observed(name, namespace, "", 0, _NEVER, spec, status=running.status if running else statuses.LLMServiceStatus())
