@@ -9,9 +9,9 @@ import urllib3
 from kubernetes import client, config
 
 from ..api import base
+from ..core.engine.memory import gpus
 from . import failures
 
-_PRODUCT_LABEL = "nvidia.com/gpu.product"
 _TIMEOUT = (5, 20)      # seconds to connect, to read
 
 
@@ -79,8 +79,7 @@ class KubernetesCluster:
                 found: Any = client.CoreV1Api(self._api).list_node(_request_timeout=_TIMEOUT)
         except failures.CommandError:
             return frozenset()
-        having = [node for node in found.items if (node.status.allocatable or {}).get(resource, "0") != "0"]
-        return frozenset(label for node in having if (label := (node.metadata.labels or {}).get(_PRODUCT_LABEL)))
+        return gpus.products(((node.metadata.labels or {}, node.status.allocatable or {}) for node in found.items), resource)
 
     def annotate(self, namespace: str, name: str, annotations: dict[str, str]) -> None:
         """Set annotations of a service."""

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 from ..core import observed
 from ..core.engine import fitness
+from ..core.engine.memory import gpus
 from ..core.rollout import fitting
 from . import kube, resources
 
-PRODUCT_LABEL = "nvidia.com/gpu.product"
 _KEPT_SECONDS = 60.0
 
 
@@ -31,10 +31,5 @@ class Reader:
             except kube.KubeError:
                 self._nodes = []
             self._until = self._now() + _KEPT_SECONDS
-        return frozenset(products(self._nodes, spec.engine.gpu.resource))
-
-
-def products(nodes: list[kube.Object], resource: str) -> set[str]:
-    """Return the products of the nodes that have some of the resource."""
-    having = [node for node in nodes if str(node.get("status", {}).get("allocatable", {}).get(resource, "0")) != "0"]
-    return {label for node in having if (label := (node["metadata"].get("labels") or {}).get(PRODUCT_LABEL))}
+        having = ((node["metadata"].get("labels") or {}, node.get("status", {}).get("allocatable") or {}) for node in self._nodes)
+        return gpus.products(having, spec.engine.gpu.resource)

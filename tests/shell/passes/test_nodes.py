@@ -7,13 +7,14 @@ import pytest
 from tests.shell.passes.test_models import SERVES, seen
 
 from fairlane.core import observed
+from fairlane.core.engine.memory import gpus
 from fairlane.shell import kube, nodes
 
 L4, A10 = "NVIDIA-L4", "NVIDIA-A10"
 
 
 def node(name: str, product: str | None = L4, resource: str = "nvidia.com/gpu", amount: str = "1") -> dict[str, Any]:
-    labels = {nodes.PRODUCT_LABEL: product} if product else {}
+    labels = {gpus.PRODUCT_LABEL: product} if product else {}
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": {"allocatable": {resource: amount, "cpu": "8"}}}
 
 
@@ -26,7 +27,8 @@ def node(name: str, product: str | None = L4, resource: str = "nvidia.com/gpu", 
     pytest.param([], set(), id="no node"),
 ])
 def test_the_products_are_those_of_the_nodes_that_offer_the_resource(things: list[dict[str, Any]], expected: set[str]) -> None:
-    assert nodes.products(things, "nvidia.com/gpu") == expected
+    having = [(thing["metadata"]["labels"], thing["status"]["allocatable"]) for thing in things]
+    assert gpus.products(having, "nvidia.com/gpu") == expected
 
 
 def with_gpu(**gpu: str) -> observed.Observed:

@@ -256,11 +256,7 @@ def test_it_ends_the_same_though_every_other_pass_is_cut_off(longest: int, reaso
     made = new()
     for wanted in (service(FITS), service(longest, maxNumSeqs=24)):
         made.change(wanted)
-        for _ in range(30):
-            made.cluster.tick(1)
-            made.reconcile(cut)
-            made.cluster.tick(1)
-            made.reconcile()
+        made.run_cut(30, cut)
     made.settle()
     lane = made.lane("chat")
     assert (lane.reason, lane.canary, lane.ready_replicas, {pod.revision for pod in made.cluster.pods}) == (reason, "", 2, {lane.stable})

@@ -58,11 +58,7 @@ def test_a_pass_repeated_without_its_status_writes_the_same(quality: str) -> Non
 @pytest.mark.parametrize("quality", ["good", "slow"])
 def test_a_baseline_ends_with_its_rollout_though_every_other_pass_is_cut_off(quality: str, cut: int) -> None:
     made, wanted = storms.started(2, 2, 1.0, quality, "Fresh")
-    for _ in range(60):
-        made.cluster.tick(1)
-        made.reconcile(cut)
-        made.cluster.tick(1)
-        made.reconcile()
+    made.run_cut(60, cut)
     made.settle()
     lane = made.lane("chat")
     assert (lane.stable.partition("-")[0] == wanted, lane.baseline, {pod.revision for pod in made.cluster.pods}) == (quality == "good", "", {lane.stable})

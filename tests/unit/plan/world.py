@@ -107,6 +107,14 @@ class World:
             loads=seen.loads(), traffic=self.traffic if self.metrics else {}, model=self.model, caches=self._caches(),
         )
 
+    def run_cut(self, rounds: int, cut: int) -> None:
+        """Make so many pairs of passes, a second apart: one that is cut off after so many writes, and a whole one."""
+        for _ in range(rounds):
+            self.cluster.tick(1)
+            self.reconcile(cut)
+            self.cluster.tick(1)
+            self.reconcile()
+
     def _caches(self) -> dict[str, dict[str, str]]:
         """What the shell brings: the labels of revisions that are wanted and have loaded."""
         wanted = [fitting.unmeasured(lane) for lane in self.status.lanes]

@@ -25,7 +25,7 @@ def check(spec: specs.LLMServiceSpec, lane: specs.Lane, model: Model, correction
     """
     version = versions.resolve(spec.engine)
     settings = effective.settings(spec, lane, version)
-    found = model if isinstance(model, Unknown) else architecture.read(model.config, model.weight_bytes)
+    found = _architecture(model)
     gpu, doubts = gpu_of(spec, products)
     memory = gpus.usable(gpu)
     if not isinstance(memory, Unknown):
@@ -38,15 +38,16 @@ def check(spec: specs.LLMServiceSpec, lane: specs.Lane, model: Model, correction
 
 def gpu_of(spec: specs.LLMServiceSpec, products: Collection[str]) -> tuple[specs.Gpu, tuple[Doubt, ...]]:
     """Return the GPU to compute for: the spec's, else one of the nodes'."""
-    gpu = spec.engine.gpu
-    if gpu.product is not None or gpu.memory is not None or not products:
-        return gpu, ()
-    return gpus.of_nodes(products)
+    return gpus.of_nodes(products) if products and asks_nodes(spec) else (spec.engine.gpu, ())
 
 
 def asks_nodes(spec: specs.LLMServiceSpec) -> bool:
     """Whether the nodes are to say which GPU it is."""
     return spec.engine.gpu.product is None and spec.engine.gpu.memory is None
+
+
+def _architecture(model: Model) -> architecture.Architecture | Unknown:
+    return model if isinstance(model, Unknown) else architecture.read(model.config, model.weight_bytes)
 
 
 def _beyond(spec: specs.LLMServiceSpec, settings: effective.Settings, model: architecture.Architecture | Unknown, demand: need.Demand) -> Preflight | None:
@@ -65,7 +66,7 @@ def _beyond(spec: specs.LLMServiceSpec, settings: effective.Settings, model: arc
 def cautions(spec: specs.LLMServiceSpec, lane: specs.Lane, model: Model, answer: Preflight, products: Collection[str] = ()) -> tuple[str, ...]:
     """Return what is likely to disappoint of a lane that loads."""
     settings = effective.settings(spec, lane, versions.resolve(spec.engine))
-    found = model if isinstance(model, Unknown) else architecture.read(model.config, model.weight_bytes)
+    found = _architecture(model)
     return tuple(disappointing.cautions(gpu_of(spec, products)[0], lane, settings, found, answer))
 
 

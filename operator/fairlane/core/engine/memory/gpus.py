@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib import resources
 from typing import Any
 
@@ -13,6 +13,7 @@ from ....api import spec as specs
 from .. import defaults
 from .unknown import Doubt, Unknown
 
+PRODUCT_LABEL = "nvidia.com/gpu.product"     # of a node, by GPU feature discovery
 _GIB = 2**30
 _DECORATION = re.compile(r"nvidia|tesla|geforce|[^a-z0-9]")
 _SHARED = "-SHARED"            # the suffix of GPU feature discovery where pods share a GPU
@@ -62,6 +63,11 @@ def usable(gpu: specs.Gpu) -> Usable | Unknown:
         return Unknown(f"{named}; set spec.engine.gpu.memory")
     nominal = int(defaults.bytes_of(gpu.memory))
     return Usable(int(nominal * least_share()), nominal, False, f"{least_share():.0%} of {gpu.memory}: the smallest share that any known GPU has", doubts)
+
+
+def products(nodes: Iterable[tuple[Mapping[str, str], Mapping[str, str]]], resource: str) -> frozenset[str]:
+    """Return the products of the nodes that have some of the resource; a node is its labels and what it can give to pods."""
+    return frozenset(labels[PRODUCT_LABEL] for labels, allocatable in nodes if str(allocatable.get(resource, "0")) != "0" and labels.get(PRODUCT_LABEL))
 
 
 def of_nodes(products: Collection[str]) -> tuple[specs.Gpu, tuple[Doubt, ...]]:
