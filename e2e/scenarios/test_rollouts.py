@@ -19,6 +19,8 @@ def test_a_good_change_is_promoted_and_no_pod_restarts(space: Space, service: Se
         trial = space.restarts("chat")
         record = space.wait_ended("chat", "Promoted")
         status = space.wait_ready()
+        # a router names the track as it was when the request came, and may hear of the new one a moment after the status tells it
+        space.wait("a user is served by it as the stable", lambda _: ("stable", record["canary"]) in served(load), 30)
     after = space.restarts("chat")
     assert [answer.line() for answer in load.failures] == []
     assert set(after.values()) == {0}
@@ -26,11 +28,15 @@ def test_a_good_change_is_promoted_and_no_pod_restarts(space: Space, service: Se
     assert canary, "the canary's pod of the trial serves no more"
     assert len(after) == 2
     assert space.lane("chat", status)["stable"] == record["canary"] != stable
-    tracks = {(answer.track, answer.revision) for answer in load.answers if not answer.failure}
-    assert {("stable", stable), ("canary", record["canary"]), ("stable", record["canary"])} == tracks
+    assert {("stable", stable), ("canary", record["canary"]), ("stable", record["canary"])} == served(load)
     evidence = next(item["evidence"] for item in record["decisions"] if item["weight"] == 50)
     assert (evidence["stable"]["replicas"], evidence["canary"]["replicas"]) == (1, 1), "one of the stable's two replicas stands by at half of the lane"
     assert 0.6 < float(evidence["loadRatio"]) < 1.4, "some ten seconds' chance is in it; with both of the stable's in use it is 2"
+
+
+def served(load: traffic.Load) -> set[tuple[str, str]]:
+    """The tracks and revisions that users were answered by."""
+    return {(answer.track, answer.revision) for answer in load.answers if not answer.failure}
 
 
 def test_a_bad_change_is_rolled_back_at_10_percent_by_its_p99(space: Space, service: Service) -> None:
