@@ -66,7 +66,7 @@ demo: setup  ## two lanes of real vLLM, a good change promoted, a bad one rolled
 bench-judge: setup  ## the judge on simulated traffic beside the rules of others; the tables and the plot of docs/judge.md (half an hour)
 	@$(PYTHON) -m bench.judge
 
-bench-judge-peers: setup  ## bad changes of real vLLM, judged beside the real Argo Rollouts and Flagger (an hour and a half)
+bench-judge-peers: setup  ## bad changes of real vLLM, judged beside the real Argo Rollouts and Flagger (two hours)
 	@$(WITH_CLUSTER) $(PYTHON) -m bench.peers
 
 bench-failures: setup  ## canaries of real vLLM that fail to load in five ways: what Fairlane makes of each, and how soon (ten minutes)

@@ -17,6 +17,8 @@ from .dummies import Dummies
 RECORDINGS = Path(__file__).with_name("recordings")
 _LOADING = 900      # seconds a canary may take to load beside the others
 _BEFORE, _AFTER = 60, 20     # seconds of the recording around the rollout
+_TOGETHER = 32      # chats in flight, of an open loop
+_AT_ONCE = 20.0     # chats a second that a closed loop would ask, were all its users free
 
 
 def paced(cluster: Cluster, space: Space, trial: trials.Trial) -> trials.Trial:
@@ -53,6 +55,8 @@ def play(cluster: Cluster, space: Space, trial: trials.Trial, kind: str) -> dict
 def _settle(cluster: Cluster, space: Space, trial: trials.Trial, kind: str) -> trials.Manifest:
     """The service as it is between two trials, serving; what was applied."""
     base = trials.base(cluster.images["engine"], cluster.model_uri, vllm.flags(cluster), cluster.python_env_mounts(), trial, kind)
+    if any(service["spec"]["lanes"][0]["flags"] != base["spec"]["lanes"][0]["flags"] for service in space.get("llmsvc")):
+        space.kubectl("delete", "llmsvc", space.name, timeout=180)   # the stable of another trial: a change of it would be a rollout
     space.apply(base)
     space.wait_ready(seconds=600)
     space.wait("the lane idle", lambda status: _idle(space.lane(trials.LANE, status)), 300)
@@ -155,10 +159,11 @@ class _Run:
 @contextlib.contextmanager
 def _load(url: str, trial: trials.Trial) -> Iterator[traffic.Load]:
     """The chats, and beside them the stray long prompts."""
-    with traffic.Load(url, trial.rate, trial.chat, paced=trial.paced, together=trial.together, seed=1) as chats:
+    rate, together = (_AT_ONCE, trial.users) if trial.users else (trial.rate, _TOGETHER)
+    with traffic.Load(url, rate, trial.chat, paced=trial.paced, together=together, seed=1) as chats:
         with contextlib.ExitStack() as stack:
             if trial.strays:
-                stack.enter_context(traffic.Load(url, trial.strays, trials.stray, together=4, seed=2))
+                stack.enter_context(traffic.Load(url, trial.strays, trials.stray, paced=True, together=4, seed=2))
             yield chats
 
 

@@ -51,7 +51,8 @@ def markdown(rows: Sequence[Row]) -> str:
 
 
 def _numbers(rows: Sequence[Row]) -> dict[str, str]:
-    intervals = " or ".join(str(seconds) for seconds in sorted({row["interval"] for row in rows}))
+    *first, last = [str(seconds) for seconds in sorted({row["interval"] for row in rows})]
+    intervals = f"{', '.join(first)} or {last}" if first else last
     return {"interval": intervals, "window": rules.WINDOW, "ratio": f"{rules.RATIO:g}", "errors": f"{rules.ERRORS * 100:g} %"}
 
 

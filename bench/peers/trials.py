@@ -17,9 +17,8 @@ WARMUP = {"requests": 4, "duration": "20s"}
 FAULTY = Path(__file__).with_name("faulty.py")
 _FAULTY_MOUNT = "/opt/faulty"
 
-# A long prompt takes at most 128 tokens of a step, so that short ones pass beside it
 _SCHEDULER = {"maxModelLen": 8192, "maxNumSeqs": 8, "maxNumBatchedTokens": 512}
-_FLAGS = {"long-prefill-token-threshold": 128}
+_CHUNK = "long-prefill-token-threshold"    # a long prompt takes so many tokens of a step, so that short ones pass beside it
 
 Manifest = dict[str, Any]
 Change = Callable[[Manifest], None]
@@ -37,28 +36,28 @@ class Trial:
     rate: float = vllm.CHATS               # chats a second, where the machine carries them
     chat: Callable[[int], traffic.Prompt] = vllm.question
     paced: bool = True                     # at even intervals; else a Poisson stream
-    strays: float = 0.0                    # long prompts a second in the same lane
-    tolerance: tuple[Mapping[str, str], ...] = ()      # rollout.analysis.tolerance, where it is not the default
-    together: int = 32
+    users: int = 0                         # instead of the rate: so many, who ask again as soon as they have their answer
+    strays: float = 0.0                    # long prompts a second in the same lane, at even intervals
+    chunk: int = 128                       # tokens of one prompt that the stable takes into a step
 
     def paced_to(self, share: float) -> Trial:
-        """The same at a share of its rates."""
-        return dataclasses.replace(self, rate=self.rate * share, strays=self.strays * share)
+        """The same at a share of its rate; users who wait for their answers pace themselves."""
+        return self if self.users else dataclasses.replace(self, rate=self.rate * share)
 
     @property
     def exposure(self) -> str:
         """What it shares with its A/A trial."""
+        chats = f"{self.users} users who ask again when answered" if self.users else f"{self.rate:.2g} chats a second"
         strays = f", {self.strays:.2g} long prompts a second" if self.strays else ""
-        tolerated = "".join(f", tolerance {entry['metric']} {entry['share']}" for entry in self.tolerance)
-        return f"{self.weight} % for {self.minutes} min, {self.rate:.2g} chats a second{strays}{tolerated}"
+        return f"{self.weight} % for {self.minutes} min, {chats}{strays}"
 
 
 def base(image: str, model_uri: str, flags: Mapping[str, Any], pod: Mapping[str, Any], trial: Trial, kind: str) -> Manifest:
     """The service as it is between two trials, with the steps of the next one, which is of this kind: change or a/a."""
-    lane = manifests.lane(LANE, scheduler=dict(_SCHEDULER), flags=dict(_FLAGS), timeouts={"idle": "60s"})
+    lane = manifests.lane(LANE, scheduler=dict(_SCHEDULER), flags={_CHUNK: trial.chunk}, timeouts={"idle": "60s"})
     step = (trial.weight, f"{trial.minutes}m")
     manifest = manifests.service(image, lane, name=SERVICE, rollout=manifests.rollout(
-        step, warmup=WARMUP, failSafeAfter="60s", analysis={"interval": "5s", "minRequests": 20, "tolerance": list(trial.tolerance)},
+        step, warmup=WARMUP, failSafeAfter="60s", analysis={"interval": "5s", "minRequests": 20},
         # a change that was not found out is taken back by hand, never promoted; an A/A trial ends by itself
         onInsufficient="Hold" if kind == "change" else "Advance",
     ))
@@ -80,8 +79,8 @@ def faulty_text() -> str:
 
 
 def stray(number: int) -> traffic.Prompt:
-    """About 2,000 tokens, none like the one before: nothing of it is in the prefix cache."""
-    content = f"Document {number}. {prompts.text(2500)}"
+    """About 700 tokens, none like the one before: nothing of it is in the prefix cache."""
+    content = f"Document {number}. {prompts.text(800)}"
     return traffic.Prompt("stray", traffic.chat(content, tokens=4))
 
 
@@ -90,14 +89,15 @@ def _longer(number: int) -> traffic.Prompt:
     return traffic.Prompt("chat", {**_body(vllm.question(number)), "max_tokens": 12, "ignore_eos": True})
 
 
-def _longest(number: int) -> traffic.Prompt:
-    """A chat that streams for some seconds."""
-    return traffic.Prompt("chat", {**_body(vllm.question(number)), "max_tokens": 60, "ignore_eos": True, "stream": True})
-
-
 def _brief(number: int) -> traffic.Prompt:
     """A chat so short that two cores carry more than two a second."""
     return traffic.Prompt("chat", traffic.chat(vllm.QUESTIONS[number % len(vllm.QUESTIONS)], tokens=2))
+
+
+def _few_words(number: int) -> traffic.Prompt:
+    """So short a prompt that it stalls nobody, and so short an answer that one stall shows in its mean time per token."""
+    body = {"model": "default", "prompt": vllm.QUESTIONS[number % len(vllm.QUESTIONS)], "max_tokens": 6, "ignore_eos": True, "temperature": 0, "stream": True}
+    return traffic.Prompt("chat", body, "/v1/completions")
 
 
 def _body(prompt: traffic.Prompt) -> dict[str, Any]:
@@ -146,7 +146,8 @@ TRIALS = (
     Trial("errors", "an engine that answers 500 to one request in five", _errors, rate=2.5, chat=_brief),
     Trial("half-a-core", "the canary throttled to half a core", _half_a_core),
     Trial("one-sequence", "`maxNumSeqs: 1`", _one_sequence, weight=50, minutes=6, rate=1.1, chat=_longer, paced=False),
+    # A stall counts once, however many chats it meets, and only the canary has any: some 20 long prompts have to come to it. That users wait for their answers
+    # keeps chats running, for a long prompt to meet, and keeps a slow machine from falling behind
     Trial("huge-chunk", "`maxNumBatchedTokens: 8192`, no bound for one prompt's share, stray long prompts", _huge_chunks,
-          # answers long enough that some run when a long prompt comes; a stall is one of the gaps of a whole answer, so few of them are no harmless share
-          weight=50, minutes=10, rate=0.4, chat=_longest, paced=False, strays=0.05, tolerance=({"metric": "ITL", "share": "0.0002"},)),
+          weight=50, minutes=12, chat=_few_words, users=6, strays=0.085, chunk=16),
 )

@@ -84,9 +84,27 @@ def manifest(trial: trials.Trial) -> trials.Manifest:
     return trials.base("engine:1", "file:///model", {"dtype": "float32"}, pod, trial, "change")
 
 
-def test_a_slower_machine_gets_the_same_trial_with_fewer_requests() -> None:
-    trial = dataclasses.replace(trials.TRIALS[-1], rate=0.8, strays=0.04)
-    assert trial.paced_to(0.5) == dataclasses.replace(trial, rate=0.4, strays=0.02)
+OPEN, CLOSED = (dataclasses.replace(trials.TRIALS[0], rate=0.8, strays=0.04, users=users) for users in (0, 6))
+PACED = [
+    pytest.param(OPEN, dataclasses.replace(OPEN, rate=0.4), id="fewer chats"),
+    pytest.param(CLOSED, CLOSED, id="the same users, who wait longer for their answers"),
+]
+
+
+@pytest.mark.parametrize(("trial", "expected"), PACED)
+def test_a_slower_machine_gets_the_same_trial_with(trial: trials.Trial, expected: trials.Trial) -> None:
+    assert trial.paced_to(0.5) == expected
+
+
+EXPOSURES = [
+    pytest.param(OPEN, "10 % for 5 min, 0.8 chats a second, 0.04 long prompts a second", id="open loop"),
+    pytest.param(CLOSED, "10 % for 5 min, 6 users who ask again when answered, 0.04 long prompts a second", id="closed loop"),
+]
+
+
+@pytest.mark.parametrize(("trial", "expected"), EXPOSURES)
+def test_the_exposure_is_said_as_it_is(trial: trials.Trial, expected: str) -> None:
+    assert trial.exposure == expected
 
 
 @pytest.mark.parametrize("trial", trials.TRIALS, ids=lambda trial: trial.name)
