@@ -41,8 +41,8 @@ class Trial:
     chunk: int = 128                       # tokens of one prompt that the stable takes into a step
 
     def paced_to(self, share: float) -> Trial:
-        """The same at a share of its rate; users who wait for their answers pace themselves."""
-        return self if self.users else dataclasses.replace(self, rate=self.rate * share)
+        """The same at a share of its rates; users who wait for their answers pace themselves."""
+        return self if self.users else dataclasses.replace(self, rate=self.rate * share, strays=self.strays * share)
 
     @property
     def exposure(self) -> str:

@@ -86,7 +86,7 @@ def manifest(trial: trials.Trial) -> trials.Manifest:
 
 OPEN, CLOSED = (dataclasses.replace(trials.TRIALS[0], rate=0.8, strays=0.04, users=users) for users in (0, 6))
 PACED = [
-    pytest.param(OPEN, dataclasses.replace(OPEN, rate=0.4), id="fewer chats"),
+    pytest.param(OPEN, dataclasses.replace(OPEN, rate=0.4, strays=0.02), id="fewer requests"),
     pytest.param(CLOSED, CLOSED, id="the same users, who wait longer for their answers"),
 ]
 
