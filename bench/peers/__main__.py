@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from e2e.cluster import Cluster, ClusterError
 from e2e.scenarios import install
-from e2e.scenarios.space import Space
 
 from .. import choosing
 from . import controllers, play, results, trials
@@ -33,22 +32,17 @@ def main(arguments: Sequence[str]) -> int:
 def measured(cluster: Cluster, chosen: Sequence[trials.Trial], kinds: Sequence[str] = ("change", "a/a")) -> list[results.Row]:
     """Run them one after the other; each row is kept at once."""
     rows: list[results.Row] = []
-    space = Space(cluster, trials.NAMESPACE, trials.SERVICE)
     with controllers.installed(cluster):
-        cluster.kubectl("delete", "namespace", space.namespace, "--ignore-not-found", timeout=180)   # an interrupted run's, on a cluster that stayed
-        cluster.kubectl("create", "namespace", space.namespace)
-        try:
-            space.kubectl("apply", "-f", "-", text=trials.faulty_text())
-            for trial in chosen:
-                paced = play.paced(cluster, space, trial)
-                for kind in kinds:
+        for trial in chosen:
+            paced: trials.Trial | None = None
+            for kind in kinds:
+                with play.space(cluster, trial, kind) as space:
+                    paced = paced or play.paced(cluster, space, trial, kind)
                     print(f"{trial.name}, {kind}: {paced.exposure}", flush=True)
                     row = play.play(cluster, space, paced, kind)
-                    play.keep_row(row)
-                    rows.append(row)
-                    print("  " + "; ".join(f"{judge}: {said['seconds']} s, {said['requests']} requests" for judge, said in row["judges"].items()), flush=True)
-        finally:
-            space.leave()
+                play.keep_row(row)
+                rows.append(row)
+                print("  " + "; ".join(f"{judge}: {said['seconds']} s, {said['requests']} requests" for judge, said in row["judges"].items()), flush=True)
     return rows
 
 

@@ -16,14 +16,28 @@ from .dummies import Dummies
 
 RECORDINGS = Path(__file__).with_name("recordings")
 _LOADING = 900      # seconds a canary may take to load beside the others
-_BEFORE, _AFTER = 60, 20     # seconds of the recording around the rollout
+_BEFORE, _AFTER = 3600, 20   # seconds of the recording around the rollout: the hour in which the judge sees the stable's tails, so all that there is
 _TOGETHER = 32      # chats in flight, of an open loop
 _AT_ONCE = 20.0     # chats a second that a closed loop would ask, were all its users free
 
 
-def paced(cluster: Cluster, space: Space, trial: trials.Trial) -> trials.Trial:
+@contextlib.contextmanager
+def space(cluster: Cluster, trial: trials.Trial, kind: str) -> Iterator[Space]:
+    """A namespace for this trial alone: what the stable did in another one is no past of this one. It is gone after the block."""
+    own = Space(cluster, f"{trials.NAMESPACE}-{_name(trial, kind)}", trials.SERVICE)
+    _delete(own)   # an interrupted run's, on a cluster that stayed
+    cluster.kubectl("create", "namespace", own.namespace)
+    try:
+        own.kubectl("apply", "-f", "-", text=trials.faulty_text())
+        yield own
+    finally:
+        own.paths.close()
+        _delete(own)   # its engines would take the next trial's cores
+
+
+def paced(cluster: Cluster, space: Space, trial: trials.Trial, kind: str) -> trials.Trial:
     """The trial at the rates that this machine carries, for both of its kinds."""
-    _settle(cluster, space, trial, "change")
+    _settle(cluster, space, trial, kind)
     return trial.paced_to(vllm.pace(space.url))
 
 
@@ -31,7 +45,7 @@ def play(cluster: Cluster, space: Space, trial: trials.Trial, kind: str) -> dict
     """Run the trial (kind "change" or "a/a"); its row. The recording is written beside."""
     base = _settle(cluster, space, trial, kind)
     step = trial.minutes * 60
-    dummies = Dummies(cluster, f"{trials.NAMESPACE}-{trial.name}-{kind.replace('/', '')}", rules.interval(step))
+    dummies = Dummies(cluster, f"{trials.NAMESPACE}-dummies-{_name(trial, kind)}", rules.interval(step))
     try:
         dummies.prepare()
         with _load(space.url, trial) as load:
@@ -55,8 +69,6 @@ def play(cluster: Cluster, space: Space, trial: trials.Trial, kind: str) -> dict
 def _settle(cluster: Cluster, space: Space, trial: trials.Trial, kind: str) -> trials.Manifest:
     """The service as it is between two trials, serving; what was applied."""
     base = trials.base(cluster.images["engine"], cluster.model_uri, vllm.flags(cluster), cluster.python_env_mounts(), trial, kind)
-    if any(service["spec"]["lanes"][0]["flags"] != base["spec"]["lanes"][0]["flags"] for service in space.get("llmsvc")):
-        space.kubectl("delete", "llmsvc", space.name, timeout=180)   # the stable of another trial: a change of it would be a rollout
     space.apply(base)
     space.wait_ready(seconds=600)
     space.wait("the lane idle", lambda status: _idle(space.lane(trials.LANE, status)), 300)
@@ -69,7 +81,7 @@ class _Run:
     def __init__(self, cluster: Cluster, space: Space, trial: trials.Trial, kind: str) -> None:
         self._space, self._trial, self._kind = space, trial, kind
         self._prometheus = measure.Prometheus(cluster.prometheus_url)
-        self.name = f"{trial.name}-{'aa' if kind == 'a/a' else 'change'}"
+        self.name = _name(trial, kind)
         self.folder = Path("build/peers")
         self.folder.mkdir(parents=True, exist_ok=True)
         self._before = {record["startedAt"] for record in space.history(trials.LANE)}
@@ -99,7 +111,7 @@ class _Run:
 
     def wait_end(self, step: float) -> None:
         """Until the rollout is decided, or the step is over without a decision."""
-        deadline = time.monotonic() + step + 90
+        deadline = time.monotonic() + self._trial.warmup + step + 90
         while not (record := self._decided()) and not self._over() and time.monotonic() < deadline:
             time.sleep(1)
         self.held = not record
@@ -165,6 +177,14 @@ def _load(url: str, trial: trials.Trial) -> Iterator[traffic.Load]:
             if trial.strays:
                 stack.enter_context(traffic.Load(url, trial.strays, trials.stray, paced=True, together=4, seed=2))
             yield chats
+
+
+def _name(trial: trials.Trial, kind: str) -> str:
+    return f"{trial.name}-{'aa' if kind == 'a/a' else 'change'}"
+
+
+def _delete(own: Space) -> None:
+    own.cluster.kubectl("delete", "namespace", own.namespace, "--ignore-not-found", timeout=180)
 
 
 def _idle(lane: Status) -> bool:

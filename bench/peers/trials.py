@@ -12,8 +12,7 @@ from e2e.scenarios import manifests, prompts, traffic, vllm
 
 NAMESPACE = "fairlane-peers"
 SERVICE, LANE = "assistant", "chat"
-LOAD_SECONDS = 45          # of load before the change: the stable's usual day
-WARMUP = {"requests": 4, "duration": "20s"}
+LOAD_SECONDS = 90          # of load before the change: the stable's usual day
 FAULTY = Path(__file__).with_name("faulty.py")
 _FAULTY_MOUNT = "/opt/faulty"
 
@@ -39,6 +38,7 @@ class Trial:
     users: int = 0                         # instead of the rate: so many, who ask again as soon as they have their answer
     strays: float = 0.0                    # long prompts a second in the same lane, at even intervals
     chunk: int = 128                       # tokens of one prompt that the stable takes into a step
+    warmup: int = 20                       # seconds; as many as the stable takes to work off what waited while the canary loaded
 
     def paced_to(self, share: float) -> Trial:
         """The same at a share of its rates; users who wait for their answers pace themselves."""
@@ -57,7 +57,7 @@ def base(image: str, model_uri: str, flags: Mapping[str, Any], pod: Mapping[str,
     lane = manifests.lane(LANE, scheduler=dict(_SCHEDULER), flags={_CHUNK: trial.chunk}, timeouts={"idle": "60s"})
     step = (trial.weight, f"{trial.minutes}m")
     manifest = manifests.service(image, lane, name=SERVICE, rollout=manifests.rollout(
-        step, warmup=WARMUP, failSafeAfter="60s", analysis={"interval": "5s", "minRequests": 20},
+        step, warmup={"requests": 4, "duration": f"{trial.warmup}s"}, failSafeAfter="60s", analysis={"interval": "5s", "minRequests": 20},
         # a change that was not found out is taken back by hand, never promoted; an A/A trial ends by itself
         onInsufficient="Hold" if kind == "change" else "Advance",
     ))
@@ -149,5 +149,5 @@ TRIALS = (
     # A stall counts once, however many chats it meets, and only the canary has any: some 20 long prompts have to come to it. That users wait for their answers
     # keeps chats running, for a long prompt to meet, and keeps a slow machine from falling behind
     Trial("huge-chunk", "`maxNumBatchedTokens: 8192`, no bound for one prompt's share, stray long prompts", _huge_chunks,
-          weight=50, minutes=12, chat=_few_words, users=6, strays=0.085, chunk=16),
+          weight=50, minutes=12, chat=_few_words, users=6, strays=0.085, chunk=16, warmup=90),
 )

@@ -34,11 +34,13 @@ async def begun(metrics: stores.Store, document: Document) -> Recorded:
     """The service just after the change, its canary loading until the instant at which the recorded one was ready."""
     lane = {"replicas": document["replicas"], "objectives": document["objectives"]}
     before, after = (world.spec(metrics.url, seqs, document["rollout"], **lane) for seqs in (16, 24))
+    every = interval(document)
+    # a pass ends when the recorded decision did, so that the evidence falls into much the same ticks
     start = datetime.datetime.fromtimestamp(round(document["started"]) - _LEAD, datetime.UTC)
+    start -= datetime.timedelta(seconds=(start.timestamp() - round(document["ended"])) % every)
     made = Recorded(metrics, before, cluster=world.Cluster(rate=0.0, now=start, routers=[clusters.Router(f"{world.NAME}-router-6b-a")]))
     await made.run(_LEAD)
     stable, canary = made.lane.stable, made.change(after)
-    every = interval(document)
     made.cluster.qualities[canary] = clusters.Quality(load_seconds=document["ready"] - document["started"] - 2 * every)
     fill(made.database, document, stable, f"{canary}-1")
     return made
