@@ -12,7 +12,7 @@ def short(number: int = 0) -> traffic.Prompt:
 
 
 def page(number: int = 0) -> traffic.Prompt:
-    """About 200 tokens: thirteen steps of a scheduler with a budget of 16, seven with one of 32, one with thousands."""
+    """About 200 tokens: thirteen steps of a scheduler with a budget of 16, one of any other."""
     return traffic.Prompt("chat", traffic.chat(f"{number} {TEXT * 7}", tokens=2))
 
 
