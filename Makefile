@@ -65,6 +65,7 @@ demo: setup  ## two lanes of real vLLM, a good change promoted, a bad one rolled
 
 bench-judge: setup  ## the judge on simulated traffic beside the rules of others; the tables and the plot of docs/judge.md (half an hour)
 	@$(PYTHON) -m bench.judge
+	@$(PYTHON) -m bench.judge.pauses
 
 bench-judge-peers: setup  ## bad changes of real vLLM, judged beside the real Argo Rollouts and Flagger (two hours)
 	@$(WITH_CLUSTER) $(PYTHON) -m bench.peers

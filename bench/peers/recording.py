@@ -19,8 +19,8 @@ HISTOGRAMS = (
 OTHERS = (
     "vllm:time_to_first_token_seconds_count", "vllm:e2e_request_latency_seconds_count", "vllm:num_requests_running", "vllm:num_requests_waiting",
     "vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total", "vllm:num_preemptions_total", "vllm:generation_tokens_total",
-    "vllm:request_success_total", "vllm:kv_cache_usage_perc", "envoy_fairlane_tries", "envoy_fairlane_failures", "envoy_fairlane_requests",
-    "envoy_server_uptime",
+    "vllm:iteration_tokens_total_count", "vllm:request_success_total", "vllm:kv_cache_usage_perc", "envoy_fairlane_tries", "envoy_fairlane_failures",
+    "envoy_fairlane_requests", "envoy_server_uptime",
 )
 NAMES = "|".join([*(f"{name}_bucket" for name in HISTOGRAMS), *OTHERS])   # what is asked for: a pattern of __name__
 

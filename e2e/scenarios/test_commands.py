@@ -13,15 +13,15 @@ CHAT = manifests.lane("chat", scheduler={"maxNumSeqs": 8})
 
 
 def test_pause_holds_a_rollout_and_resume_lets_it_go_on(space: Space, service: Service) -> None:
-    space.apply(service(CHAT, rollout=manifests.rollout((50, "10s"))))
+    space.apply(service(CHAT, rollout=manifests.rollout((50, "30s"))))   # longer than a busy machine takes to hear of the pause
     space.wait_ready()
     with traffic.Load(space.url, 5, prompts.mixed) as load:
         space.patch_lane("chat", scheduler={"maxNumSeqs": 16})
         space.wait_phase("chat", "Analyzing", seconds=90)
         space.fairlane("pause", "--lane", "chat")
         space.wait("paused", lambda status: space.lane("chat", status).get("paused"), 30)
-        ends = time.monotonic() + 20
-        space.wait("still analyzing after twice the step", lambda status: time.monotonic() > ends and space.lane("chat", status)["phase"] == "Analyzing", 40)
+        ends = time.monotonic() + 60
+        space.wait("still analyzing after twice the step", lambda status: time.monotonic() > ends and space.lane("chat", status)["phase"] == "Analyzing", 80)
         space.fairlane("resume", "--lane", "chat")
         space.wait_ended("chat", "Promoted")
     assert [answer.line() for answer in load.failures] == []

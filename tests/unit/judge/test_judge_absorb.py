@@ -31,6 +31,27 @@ def test_the_gaps_between_tokens_count_as_the_requests_that_had_them() -> None:
     assert (kept.totals("itl"), kept.over("itl", 0.1)) == ((10.0, 10.0), (3.0, 3.0))
 
 
+def test_where_both_count_their_steps_gaps_count_as_the_steps_that_they_lay_in() -> None:
+    # eight requests run: a step that pauses makes eight gaps
+    gaps = dataclasses.replace(side("old-1", ttft=slow(10.0, 0.0), itl=slow(800.0, 24.0)), context=types.Context(steps=100.0))
+    kept = absorbed(gaps, dataclasses.replace(gaps, revision="new-1"))
+    assert (kept.totals("itl"), kept.over("itl", 0.1)) == ((100.0, 100.0), (3.0, 3.0))
+    allowed = absorb.allowed_of(kept, "itl", specs.Analysis())
+    assert (allowed.tau, allowed.delta, allowed.delta_pass) == pytest.approx((1.25, 0.0001, 0.0005)), "one request of a thousand may have one pause more"
+
+
+@pytest.mark.parametrize(
+    ("steps", "judged"),
+    [pytest.param((100.0, 100.0), ["itl", "tpot"], id="both count them"), pytest.param((100.0, 0.0), ["tpot"], id="the canary's version does not")],
+)
+def test_pauses_are_judged_where(steps: tuple[float, float], judged: list[str]) -> None:
+    stable, canary = (
+        dataclasses.replace(side(revision, itl=slow(800.0, 0.0), tpot=slow(10.0, 0.0)), context=types.Context(steps=own))
+        for revision, own in zip(("old-1", "new-1"), steps, strict=True)
+    )
+    assert weigh.latencies(absorbed(stable, canary)) == judged
+
+
 @pytest.mark.parametrize(
     ("canary", "judged"),
     [

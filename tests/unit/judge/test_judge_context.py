@@ -21,6 +21,7 @@ def counted(name: str, value: float, **labels: str) -> Sample:
                 counted("vllm:prefix_cache_hits_total", 400),
                 counted("vllm:num_preemptions_total", 2),
                 counted("vllm:generation_tokens_total", 9000),
+                counted("vllm:iteration_tokens_total_count", 1200),
                 counted("vllm:request_success_total", 30, finished_reason="stop"),
                 counted("vllm:request_success_total", 3, finished_reason="abort"),
                 counted("vllm:request_success_total", 7, finished_reason="stop", engine="1"),
@@ -32,7 +33,7 @@ def counted(name: str, value: float, **labels: str) -> Sample:
                 counted("vllm:kv_cache_usage_perc", 0.7, engine="1"),
             ],
             [],
-            types.Context(7, 1000, 400, 2, 9000, {"stop": 37, "abort": 3}, kv_use=0.6),
+            types.Context(7, 1000, 400, 2, 9000, 1200, {"stop": 37, "abort": 3}, kv_use=0.6),
             id="a current vLLM",
         ),
         pytest.param(

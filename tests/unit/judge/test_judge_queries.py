@@ -20,7 +20,7 @@ LATENCIES = (
 )
 CONTEXT = (
     "|vllm:prefix_cache_queries_total|vllm:gpu_prefix_cache_queries_total|vllm:prefix_cache_hits_total|vllm:gpu_prefix_cache_hits_total"
-    "|vllm:num_preemptions_total|vllm:generation_tokens_total|vllm:request_success_total"
+    "|vllm:num_preemptions_total|vllm:generation_tokens_total|vllm:iteration_tokens_total_count|vllm:request_success_total"
 )
 ENGINE = f'{{__name__=~"{LATENCIES}{CONTEXT}",namespace="prod",pod=~"{PODS}"'
 OWN = f'namespace="prod",pod=~"{ROUTERS}",fairlane_lane="chat",fairlane_revision=~"aaaaaaaa-1|bbbbbbbb-2|-|"'

@@ -11,6 +11,7 @@ from . import histograms, margins, memory, shares, types
 CAP = 1.0               # exceedances of the canary that count in a tick in any case
 CAP_SCALE = 2.0         # and times what would be allowed of its requests
 SHRINK = 50.0           # requests at the stable's mean that its share in a tick is mixed with
+PAUSES = 0.01           # of the gaps between tokens that lie over the first edge at most: what is slower in general, other metrics show
 P99 = 0.01              # of the requests that may miss a latency objective
 LEAST_REFERENCE = 20    # observations of the stable from which its tail is known
 NAMED_PODS = 64         # stable pods whose group is remembered; others go by their name
@@ -21,7 +22,7 @@ Both = tuple[types.Histogram | None, types.Histogram | None]
 def begun(evidence: types.Evidence) -> memory.Memory:
     """Return the memory of a trial at its baseline: nothing is counted, the tail edges are those of the reference."""
     enough = {metric: known for metric, known in evidence.reference.items() if histograms.total(known) >= LEAST_REFERENCE}
-    tails = {metric: tuple(memory.Tail(edge) for edge in histograms.tail_edges(enough[metric])) for metric in shares.TAILS if metric in enough}
+    tails = {metric: _tails(metric, enough[metric]) for metric in shares.TAILS if metric in enough}
     durations = enough.get("router_duration") or enough.get("e2e")
     return memory.Memory(
         cursor=evidence.cursor,
@@ -82,7 +83,7 @@ def _busy(busy: memory.Busy, evidence: types.Evidence, seconds: float) -> memory
 def _latencies(known: memory.Memory, evidence: types.Evidence, trial: types.Trial) -> memory.Memory:
     """Add what both sides' requests took."""
     stable, canary = ({**histograms.of_pods(side.pods), **side.histograms} for side in (evidence.stable, evidence.canary))
-    known = _gaps(known, stable, canary)
+    known = _gaps(known, (stable, evidence.stable.context.steps), (canary, evidence.canary.context.steps))
     for metric in shares.TAILS:
         both = (stable.get(metric), canary.get(metric))
         if present := [side for side in both if side is not None]:
@@ -90,18 +91,22 @@ def _latencies(known: memory.Memory, evidence: types.Evidence, trial: types.Tria
     return _grouped(known, evidence.stable.pods)
 
 
-def _gaps(known: memory.Memory, *sides: Mapping[str, types.Histogram]) -> memory.Memory:
-    """Count the gaps between tokens and the requests that had them."""
+def _gaps(known: memory.Memory, *sides: tuple[Mapping[str, types.Histogram], float]) -> memory.Memory:
+    """Count the gaps between tokens, the engines' steps and the requests that had them."""
     moved = []
-    for side, found in zip((known.stable, known.canary), sides, strict=True):
+    for side, (found, steps) in zip((known.stable, known.canary), sides, strict=True):
         gaps, first = (histograms.total(found[metric]) if metric in found else 0.0 for metric in ("itl", "ttft"))
-        moved.append(dataclasses.replace(side, gaps=memory.rounded(side.gaps + gaps), first_tokens=memory.rounded(side.first_tokens + first)))
+        gaps, steps, first = (memory.rounded(value) for value in (side.gaps + gaps, side.steps + steps, side.first_tokens + first))
+        moved.append(dataclasses.replace(side, gaps=gaps, steps=steps, first_tokens=first))
     return dataclasses.replace(known, stable=moved[0], canary=moved[1])
 
 
-def _scale(side: memory.Side, metric: str) -> float:
-    """What makes requests of observations: hundreds of a request's gaps between tokens stall together, so they are not independent."""
-    return min(1.0, side.first_tokens / side.gaps) if metric == "itl" and side.gaps else 1.0
+def _scale(known: memory.Memory, side: memory.Side, metric: str) -> float:
+    """What makes independent observations of gaps between tokens: all requests that run have theirs in the same engine step, and pause together.
+    Where a version does not count its steps, hundreds of a request's gaps count as the request."""
+    if metric != "itl" or not side.gaps:
+        return 1.0
+    return min(1.0, (side.steps if known.by_steps else side.first_tokens) / side.gaps)
 
 
 def _gridded(known: memory.Memory, metric: str, *present: types.Histogram) -> memory.Memory:
@@ -121,7 +126,7 @@ def _metric(known: memory.Memory, metric: str, both: Both, trial: types.Trial) -
     grid, sides = known.grids[metric], []
     for side, histogram in zip((known.stable, known.canary), both, strict=True):
         if histogram is not None:
-            more, scale = histograms.buckets(histogram, grid), _scale(side, metric)
+            more, scale = histograms.buckets(histogram, grid), _scale(known, side, metric)
             old = side.histograms.get(metric, (0.0,) * len(more))
             new = tuple(memory.rounded(a + scale * b) for a, b in zip(old, more, strict=True))
             side = dataclasses.replace(side, histograms={**side.histograms, metric: new})
@@ -137,22 +142,38 @@ def _chosen(known: memory.Memory, metric: str) -> memory.Memory:
     """Choose the tail edges from the stable's observations so far, once they are enough. Those are spent: edges fit the counts that chose them too well."""
     if known.stable.total(metric) < LEAST_REFERENCE:
         return known
-    edges = histograms.tail_edges(histograms.cumulative(known.grids[metric], known.stable.histograms[metric]))
-    tails = {**known.tails, metric: tuple(memory.Tail(edge) for edge in edges)}
+    tails = {**known.tails, metric: _tails(metric, histograms.cumulative(known.grids[metric], known.stable.histograms[metric]))}
     return dataclasses.replace(known, tails=tails).restarted(metric)
+
+
+def _tails(metric: str, reference: types.Histogram) -> tuple[memory.Tail, ...]:
+    """The edges of a metric's tail, nothing counted."""
+    share = PAUSES if metric == "itl" else histograms.TAIL_SHARE
+    return tuple(memory.Tail(edge) for edge in histograms.tail_edges(reference, share))
 
 
 def _with_tails(known: memory.Memory, metric: str, before: memory.Counts, analysis: specs.Analysis) -> memory.Memory:
     """Add the tick to each tail edge's capped count and dispersion."""
-    after, allowed = known.counts(metric), margins.of(metric, analysis)
-    tails = []
+    after, allowed = known.counts(metric), allowed_of(known, metric, analysis)
+    canary_total, tails = (after.canary - before.canary) * _requests_of(known, metric), []
     for tail, old, new in zip(known.tails[metric], before.over, after.over, strict=True):
         stable, canary = new.stable - old.stable, new.canary - old.canary
         mean = (new.stable + 0.5) / (after.stable + 1)
         here = (stable + SHRINK * mean) / (after.stable - before.stable + SHRINK)
-        cap = CAP + CAP_SCALE * (after.canary - before.canary) * (allowed.tau * here + allowed.delta)
+        cap = CAP + CAP_SCALE * canary_total * (allowed.tau * here + allowed.delta)
         tails.append(memory.Tail(tail.edge, memory.rounded(tail.capped + min(canary, cap)), *_dispersed(tail, stable)))
     return dataclasses.replace(known, tails={**known.tails, metric: tuple(tails)})
+
+
+def _requests_of(known: memory.Memory, metric: str) -> float:
+    """Requests for each of the canary's observations: one, but where these are engine steps."""
+    steps = known.totals("itl")[1] if metric == "itl" and known.by_steps else 0.0
+    return min(1.0, known.canary.first_tokens / steps) if steps else 1.0
+
+
+def allowed_of(known: memory.Memory, metric: str, analysis: specs.Analysis) -> margins.Margins:
+    """The margins of a metric's observations. Of pauses as many more than the stable's as there may be slow requests: steps are a hundred times as many."""
+    return margins.of(metric, analysis).of_each(_requests_of(known, metric))
 
 
 def _dispersed(before: memory.Tail | memory.Limit, now: float) -> tuple[float, float, float]:
@@ -206,7 +227,7 @@ def _grouped(known: memory.Memory, pods: tuple[types.PodSamples, ...]) -> memory
             tails, grid = known.tails.get(metric), known.grids.get(metric)
             if not tails or not grid or not known.stable.histograms.get(metric):
                 continue
-            counts, scale = histograms.buckets(histogram, grid), _scale(known.stable, metric)
+            counts, scale = histograms.buckets(histogram, grid), _scale(known, known.stable, metric)
             more = [sum(counts[grid.index(tail.edge) + 1:]) for tail in tails if tail.edge is not None]
             old = groups[index].get(metric, memory.Group(0.0, (0.0,) * len(more)))
             over = tuple(memory.rounded(a + scale * b) for a, b in zip(old.over, more, strict=True))

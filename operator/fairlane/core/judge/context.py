@@ -21,6 +21,7 @@ def context(engine: increments.Increments, gauges: Iterable[samples.Sample], gpu
         prefix_hits=increments.total(engine, *queries.PREFIX_HITS),
         preemptions=increments.total(engine, queries.PREEMPTIONS),
         generated=increments.total(engine, queries.GENERATED),
+        steps=increments.total(engine, queries.STEPS),
         finished=_finished(engine),
         kv_use=_mean(_first(_of(measured, working), queries.KV_USE)),
         gpu_utilization=busy,

@@ -49,14 +49,14 @@ def merged(histograms: Iterable[types.Histogram]) -> types.Histogram | None:
     return cumulative(edges, [sum(counts) for counts in zip(*(buckets(histogram, edges) for histogram in known), strict=True)])
 
 
-def tail_edges(histogram: types.Histogram) -> tuple[float, ...]:
-    """The first six edges that at most a tenth of the observations exceed, each at least a quarter above the last; else the last edge. () without data."""
+def tail_edges(histogram: types.Histogram, share: float = TAIL_SHARE) -> tuple[float, ...]:
+    """The first six edges that at most a `share` of the observations exceed, each at least a quarter above the last; else the last edge. () without data."""
     seen, found = total(histogram), list[float]()
     finite = [(edge, count) for edge, count in zip(histogram.edges, histogram.counts, strict=True) if math.isfinite(edge)]
     if seen <= 0 or not finite:
         return ()
     for edge, count in finite:
-        if 1 - count / seen <= TAIL_SHARE and len(found) < TAIL_EDGES and (not found or edge >= TAIL_STEP * found[-1] * (1 - _CLOSE)):
+        if 1 - count / seen <= share and len(found) < TAIL_EDGES and (not found or edge >= TAIL_STEP * found[-1] * (1 - _CLOSE)):
             found.append(edge)
     return tuple(found) or (finite[-1][0],)
 

@@ -17,6 +17,8 @@ OF = {
 }
 """The tolerance that is for each metric of the judge."""
 
+_LEAST_PASS = 0.005     # of the requests
+
 
 @dataclasses.dataclass(frozen=True)
 class Margins:
@@ -24,21 +26,22 @@ class Margins:
 
     tau: float = 1.25
     delta: float = 0.001
+    delta_pass: float = _LEAST_PASS
 
     @property
     def tau_pass(self) -> float:
         """Wider than what is allowed: to show that something is exactly allowed would take for ever."""
         return max(1.5, self.tau + 0.25)
 
-    @property
-    def delta_pass(self) -> float:
-        """As wide in proportion."""
-        return max(0.005, 5 * self.delta)
+    def of_each(self, requests: float) -> "Margins":
+        """The same share of the requests, where each observation stands for so many of them."""
+        return dataclasses.replace(self, delta=self.delta * requests, delta_pass=self.delta_pass * requests)
 
 
 def of(metric: str, analysis: specs.Analysis) -> Margins:
     """Return the margins of a metric: its tolerance, else the defaults."""
     for tolerance in analysis.tolerance:
         if tolerance.metric is OF[metric]:
-            return Margins(float(tolerance.factor), float(tolerance.share))
+            share = float(tolerance.share)
+            return Margins(float(tolerance.factor), share, max(_LEAST_PASS, 5 * share))    # as wide in proportion
     return Margins()

@@ -102,6 +102,7 @@ class Side:
     errors: float = 0.0
     histograms: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=dict)
     gaps: float = 0.0               # between tokens, behind the scaled ITL histogram
+    steps: float = 0.0              # of the engines behind those; 0 where their version does not count them
     first_tokens: float = 0.0       # requests behind those
     prefix_queries: float = 0.0
     prefix_hits: float = 0.0
@@ -121,7 +122,7 @@ class Side:
     def restarted(self, metrics: tuple[str, ...]) -> "Side":
         """Return it with the sums of these metrics at zero."""
         kept = dataclasses.replace(self, histograms=_without(self.histograms, metrics))
-        return dataclasses.replace(kept, gaps=0.0, first_tokens=0.0) if "itl" in metrics else kept
+        return dataclasses.replace(kept, gaps=0.0, steps=0.0, first_tokens=0.0) if "itl" in metrics else kept
 
     @property
     def hit_rate(self) -> float | None:
@@ -154,6 +155,11 @@ class Memory:
         while len(text := _text(kept)) > LIMIT and kept.snapshots:
             kept = dataclasses.replace(kept, snapshots=kept.snapshots[1:])
         return text
+
+    @property
+    def by_steps(self) -> bool:
+        """Whether gaps between tokens count as the engine steps that they lay in, which both sides' versions count."""
+        return self.stable.steps > 0 and self.canary.steps > 0
 
     def over(self, metric: str, edge: float | None) -> tuple[float, float]:
         """The stable's and the canary's exceedances of one of the grid's edges; of errors: the failed."""

@@ -19,7 +19,7 @@ ROUTER_METRICS: Mapping[str, str] = {router.TTFT: "router_ttft", router.DURATION
 # What explains a tick; of several names the first that is there counts.
 PREFIX_QUERIES, PREFIX_HITS, KV_USE = series.explaining("prefix_queries"), series.explaining("prefix_hits"), series.explaining("kv_use")
 (PREEMPTIONS,), (GENERATED,), (FINISHED,) = series.explaining("preemptions"), series.explaining("generated"), series.explaining("finished")
-(RUNNING,), (WAITING,) = series.explaining("running"), series.explaining("waiting")
+(STEPS,), (RUNNING,), (WAITING,) = series.explaining("steps"), series.explaining("running"), series.explaining("waiting")
 CACHE = "vllm:cache_config_info"
 GPU_BUSY, GPU_USED, GPU_FREE = "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE"     # dcgm-exporter's: percent, MiB, MiB
 
@@ -131,7 +131,7 @@ def _reference(window: Window) -> tuple[Query, ...]:
 
 
 def _engine(window: Window) -> str:
-    counters = (*PREFIX_QUERIES, *PREFIX_HITS, PREEMPTIONS, GENERATED, FINISHED)
+    counters = (*PREFIX_QUERIES, *PREFIX_HITS, PREEMPTIONS, GENERATED, STEPS, FINISHED)
     return _selector("|".join((_buckets(ENGINE_METRICS), *counters)), window, *_both(window))
 
 

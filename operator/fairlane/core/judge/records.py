@@ -45,7 +45,8 @@ def _sentence(made: memory.Finding, known: memory.Memory, part: weigh.Part, tria
     canary, stable = (shares.percent(shares.share(*pair)) for pair in ((made.canary_over, made.canary_total), (made.stable_over, made.stable_total)))
     verb = "failed" if made.edge is None else f"took longer than {shares.seconds(made.edge)}"
     when = f" in the last {clock.short(known.seconds - part.since.seconds)}" if part.since else ""
-    counts = f"{made.canary_over:.0f} of {made.canary_total:.0f} canary requests ({canary}) {verb}{when}"
+    things = "engine steps" if made.metric == "itl" and known.by_steps else "requests"
+    counts = f"{made.canary_over:.0f} of {made.canary_total:.0f} canary {things} ({canary}) {verb}{when}"
     beside = f"of the stable's {made.stable_over:.0f} of {made.stable_total:.0f} ({stable})"
     return f"{shares.NAMES[made.metric]}: {counts}, {beside}; {_sure(made.log_e, part, known, trial)}"
 

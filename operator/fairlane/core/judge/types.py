@@ -34,7 +34,8 @@ class Context:
     prefix_queries: float = 0.0              # prompt tokens looked up in the prefix cache in the tick
     prefix_hits: float = 0.0                 # of those: found
     preemptions: float = 0.0                 # in the tick
-    generated: float = 0.0                   # tokens generated in the tick: ITL counts divided by requests need it
+    generated: float = 0.0                   # tokens generated in the tick
+    steps: float = 0.0                       # of the engines in the tick: a pause is one step, however many requests it meets
     finished: Mapping[str, float] = dataclasses.field(default_factory=dict)    # requests in the tick by vLLM's finished_reason
     kv_use: float | None = None              # mean share of the KV cache in use now, 0 to 1
     gpu_utilization: float | None = None     # mean of DCGM_FI_DEV_GPU_UTIL now, 0 to 1

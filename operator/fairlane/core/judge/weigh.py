@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 
 from ...api import spec as specs
-from . import absorb, bets, margins, memory, shares
+from . import absorb, bets, memory, shares
 
 SHARE = 0.9             # of the budget that is for metrics; the rest is the hang test's
 OBJECTIVES = 0.2        # weight of the objectives where there are any
@@ -77,23 +77,25 @@ def weighed(known: memory.Memory, analysis: specs.Analysis, log_threshold: float
             missed += [metric] if log_e >= log_threshold else []
             continue
         parts.append(Part(math.log(SHARE * OBJECTIVES / len(limits)) + log_e, metric, limit.high, objective=True))
-    passing = [part for metric in weights for part in _passing(known, metric, analysis, phis[metric])] + list(_kept(known))
+    # pauses come in clusters, a long prompt's chunks: that there are no more of them would take for ever to show, and TPOT shows the pace
+    shown = [metric for metric in weights if metric != "itl" or "tpot" not in weights]
+    passing = [part for metric in shown for part in _passing(known, metric, analysis, phis[metric])] + list(_kept(known))
     return Weighed(tuple(parts), tuple(passing), tuple(missed))
 
 
 def latencies(known: memory.Memory) -> list[str]:
-    """The latencies that are judged: those of both sides with tail edges; gaps between tokens only where requests' means are not there."""
+    """The latencies that are judged: those of both sides with tail edges; gaps between tokens by the engines' steps, or where requests' means are not there."""
     found = [metric for metric in shares.TAILS if known.tails.get(metric) and metric in known.stable.histograms and metric in known.canary.histograms]
-    return [metric for metric in found if metric != "itl" or "tpot" not in found]
+    return [metric for metric in found if metric != "itl" or known.by_steps or "tpot" not in found]
 
 
 def _relative(known: memory.Memory, metric: str, weight: float, analysis: specs.Analysis, phis: list[_Phis]) -> Iterator[Part]:
     """A metric's parts of the mean: each edge's since the start, uncapped, and since every restart."""
-    counts, allowed, tails = known.counts(metric), margins.of(metric, analysis), known.tails[metric]
+    counts, allowed, tails = known.counts(metric), absorb.allowed_of(known, metric, analysis), known.tails[metric]
     for index, (tail, over) in enumerate(zip(tails, counts.over, strict=True)):
         here, phi = weight / len(tails), phis[index][0]
         whole = counts.stable, counts.canary, over
-        raw = counts.stable, counts.canary, over._replace(capped=over.canary)
+        raw = counts.stable, counts.canary, over if metric == "itl" else over._replace(capped=over.canary)
         sums: list[_Sums] = [(START, None, whole, phi), (RAW, None, raw, max(RAW_PHI, RAW_PHI_SCALE * phi))]
         sums += [(RESTART / (item.number * (item.number + 1)), item, since(counts, item, metric, index), phi) for item in known.snapshots]
         for share, snapshot, (n_s, n_c, x), tempered in sums:
@@ -124,7 +126,7 @@ def dispersion(known: memory.Memory, metric: str, index: int) -> _Phis:
 
 def _passing(known: memory.Memory, metric: str, analysis: specs.Analysis, phis: list[_Phis]) -> Iterator[Part]:
     """A metric's evidence for a Pass, by edge: of all the canary's exceedances, uncapped."""
-    counts, allowed = known.counts(metric), margins.of(metric, analysis)
+    counts, allowed = known.counts(metric), absorb.allowed_of(known, metric, analysis)
     for tail, over, (_, phi) in zip(known.tails[metric], counts.over, phis, strict=True):
         log_e = bets.log_e_pass(over.canary, over.stable, counts.canary, counts.stable, allowed.tau_pass, allowed.delta_pass, phi)
         yield Part(log_e, metric, tail.edge)
