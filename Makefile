@@ -30,9 +30,9 @@ setup: .venv/.done  ## the Python environment of this checkout
 
 # into a folder of its own and renamed, so that one which was interrupted is not taken for whole
 $(UV):
-	@echo "installing uv $(UV_VERSION)"
+	@echo "installing uv $(UV_VERSION), which installs everything else"
 	@python3 -m venv --clear $(UV_HOME).make || { echo "on Debian: apt-get install python3-venv" >&2; exit 1; }
-	@$(UV_HOME).make/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@$(UV_HOME).make/bin/pip install --progress-bar off --disable-pip-version-check uv==$(UV_VERSION)
 	@rm -rf $(UV_HOME) && mv $(UV_HOME).make $(UV_HOME)
 
 check: setup  ## lint, types, layers, generated files in step
