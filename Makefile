@@ -37,6 +37,7 @@ $(UV):
 
 check: setup  ## lint, types, layers, generated files in step
 	@.venv/bin/ruff check .
+	@echo "checking types (a minute without a cache)"
 	@.venv/bin/mypy
 	@.venv/bin/mypy -p e2e -p bench -p tools
 	@PYTHONPATH=operator .venv/bin/lint-imports

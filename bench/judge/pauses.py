@@ -74,10 +74,11 @@ def run(lane: Lane, seed: int, chunk: int = CHUNK) -> Outcome:
     rollout, state, said = specs.Rollout(), "", None
     for number in range(TICKS + 1):
         until = _START + datetime.timedelta(seconds=number * traffic.TICK)
-        sides = [_side(name, [pod[start + number - 1] for pod in pods] if number else [])
-                 for name, pods, start in (("stable", stable, _REFERENCE), ("canary", canary, 0))]
+        sides = (_side(name, [pod[start + number - 1] for pod in pods] if number else [])
+                 for name, pods, start in (("stable", stable, _REFERENCE), ("canary", canary, 0)))
         reference = {} if number else {"itl": _histogram(before)}
-        evidence = types.Evidence(max(until - datetime.timedelta(seconds=traffic.TICK), _START), until, *sides, types.Cursor(until), reference=reference)
+        since = max(until - datetime.timedelta(seconds=traffic.TICK), _START)
+        evidence = types.Evidence(since, until, next(sides), next(sides), types.Cursor(until), reference=reference)
         said = judge(evidence, types.Trial(
             objectives=specs.Objectives(), analysis=rollout.analysis, steps=1, weight=round(100 * lane.weight), duration=TICKS * traffic.TICK,
             elapsed=number * traffic.TICK, state=state,
@@ -97,7 +98,7 @@ def _pod(rng: numpy.random.Generator, lane: Lane, rate: float, chunk: int, ticks
         requests, running = int(rng.poisson(rate * traffic.TICK)), int(rng.poisson(rate * _ANSWER * _STEP))
         steps = _steps(rng, requests, chunk, _STEP * (_SLOWER if spell else 1.0)) if running else numpy.zeros(0)
         counts = numpy.bincount(numpy.searchsorted(EDGES, steps), minlength=len(EDGES) + 1)
-        yield _Tick(counts * float(running), len(steps), requests)
+        yield _Tick((counts * running).astype(numpy.float64), len(steps), requests)
 
 
 def _steps(rng: numpy.random.Generator, requests: int, chunk: int, usual: float) -> Floats:
