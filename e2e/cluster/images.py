@@ -16,7 +16,7 @@ from typing import IO
 
 from . import base_image, buildah, cache, containerd, paths, sandbox
 from .errors import ClusterError
-from .progress import say
+from .progress import say, telling
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ def load(images: list[Image]) -> None:
     wanted = [image for image in images if loaded.get(image.name, {}).get("key") != image.key]
     if wanted:
         say(f"loading images: {' '.join(image.name for image in wanted)}")
-        _import(wanted)
+        with telling("loading images"):
+            _import(wanted)
         _loaded_file().write_text(json.dumps({image.name: {"key": image.key, "reference": image.reference} for image in images}))
 
 

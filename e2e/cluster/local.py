@@ -16,7 +16,7 @@ from . import cache, certificates, cgroups, containerd, controlplane, debian, dn
 from .errors import ClusterError
 from .paths import daemon_logs, state
 from .process_id import ProcessId
-from .progress import say
+from .progress import say, telling
 
 # where its programs write whatever their flags say; inside, each is an empty file system in memory
 _PRIVATE = ("/run/containerd", "/var/lib/cni", "/var/lib/kubelet", "/var/log/containers")
@@ -161,7 +161,8 @@ def _clear() -> None:
     sandbox.destroy()
     network.remove()
     cgroups.remove()
-    subprocess.run(["rm", "-rf", containerd.data()], check=True)  # tens of thousands of files: faster than shutil's
+    with telling("removing what the cluster had unpacked"):
+        subprocess.run(["rm", "-rf", containerd.data()], check=True)  # tens of thousands of files: faster than shutil's
     made = state() / "made-folders"
     for place in made.read_text().split() if made.exists() else []:
         if Path(place).exists():

@@ -4,8 +4,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import ClusterError
@@ -47,6 +49,24 @@ def wait_until(what: str, ready: Callable[[], bool], timeout: float, *, log: Pat
             say(f"{what}: waiting, {now - started:.0f} s")
             told = now
         time.sleep(every)
+
+
+@contextmanager
+def telling(what: str, every: float = EVERY) -> Iterator[None]:
+    """Say how long it has taken, every so many seconds, for as long as the block runs."""
+    started, done = time.monotonic(), threading.Event()
+
+    def tell() -> None:
+        while not done.wait(every):
+            say(f"{what}: {time.monotonic() - started:.0f} s")
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def tail(log: Path, lines: int) -> str:
