@@ -6,7 +6,7 @@ import math
 
 import numpy
 
-from fairlane.core.judge import absorb, bets, hangs, histograms, margins, records, weigh
+from fairlane.core.judge import absorb, bets, hangs, histograms, margins, records, variation, weigh
 from fairlane.core.judge import rule as product
 
 from . import latencies, traffic
@@ -17,6 +17,7 @@ _EACH = (1 - weigh.ERRORS) / _ERRORS    # two metrics with as many edges
 WEIGHTS: Floats = numpy.array([_EACH] * _ERRORS + [weigh.ERRORS])
 _ALLOWED = margins.Margins()
 _HUGE = 600.0                           # exp of more would overflow
+_MINUTE = round(variation.MINUTE / traffic.TICK)
 _DIGITS = 3                             # to which the product's memory rounds what it caps
 
 
@@ -70,6 +71,7 @@ class Judge:
         self._sums = Sums(numpy.zeros(rows), numpy.zeros(shape), numpy.zeros(rows), numpy.zeros(shape), numpy.zeros(shape))
         self._last: Numbers | None = None
         self._spread, self._mean = numpy.zeros(shape), numpy.zeros(shape)
+        self._minutes = numpy.zeros((6, *shape))                    # memory.Minutes
         self._starts: list[tuple[int, Sums]] = [(0, self._sums)]    # by number: the beginning, then the newest restarts
         self._busy = numpy.zeros((3, rows))                         # seconds without a break, the stable's and the canary's completions in them
 
@@ -88,6 +90,8 @@ class Judge:
             self._spread = self._spread + (now_over - self._last) ** 2
             self._mean = self._mean + now_over + self._last
         self._last = now_over
+        if self._ticks % _MINUTE == 0:
+            self._minutes = _next_minute(self._minutes, self._sums)
         more = numpy.stack([numpy.full(len(now), traffic.TICK), now, counted.canary])
         self._busy = numpy.where(counted.running > 0, self._busy + more, 0.0)
         said = self._say()
@@ -116,9 +120,10 @@ class Judge:
         return Said(weigh.SHARE * harm, self._hang(), self._starved(), harmless, comparable, sums.canary)
 
     def _dispersion(self, prior: float) -> Floats:
-        """How much more the stable's exceedances vary than independent ones: from tick to tick, and from pod to pod. At least 1."""
+        """How much more exceedances vary than independent ones: the stable's from tick to tick and from pod to pod, the canary's part from minute to minute."""
         ticks = (prior * bets.PRIOR + self._spread) / (bets.PRIOR + self._mean)
-        return numpy.maximum(numpy.maximum(ticks, self._between_pods), 1.0)
+        minutes = (bets.OWN_PRIOR + self._minutes[0]) / (bets.OWN_PRIOR + self._minutes[1])
+        return numpy.maximum.reduce([ticks, minutes, self._between_pods, numpy.ones(ticks.shape)])
 
     @property
     def _between_pods(self) -> Floats:
@@ -166,6 +171,20 @@ def _cap(now: tuple[Numbers, Numbers], step: tuple[Numbers, Numbers], canary: Nu
     mean = (step[1] + 0.5) / (step[0] + 1)[:, None]
     here = (now[1] + absorb.SHRINK * mean) / (now[0] + absorb.SHRINK)[:, None]
     return numpy.asarray(absorb.CAP + absorb.CAP_SCALE * canary[:, None] * (_ALLOWED.tau * here + _ALLOWED.delta))
+
+
+def _next_minute(before: Numbers, sums: Sums) -> Numbers:
+    """As the product's variation: the canary's part of a minute's exceedances, beside that of the one before."""
+    spread, expected, canary, both, canary_before, both_before = before
+    now = sums.canary_over, sums.canary_over + sums.stable_over
+    x, t = now[0] - canary_before, now[1] - both_before
+    total = t + both
+    share = (x + canary) / numpy.maximum(total, 1)
+    pair = (t > 0) & (both > 0)
+    spread = spread + numpy.where(pair, 2 * (x - share * t) ** 2, 0.0)
+    expected = expected + numpy.where(pair, 2 * share * (1 - share) * t * both / numpy.maximum(total - 1, 1), 0.0)
+    last = numpy.where(t > 0, x, canary), numpy.where(t > 0, t, both)
+    return numpy.round(numpy.stack([spread, expected, *last, *now]), _DIGITS)
 
 
 def _worse(sums: Sums, canary_over: Numbers, phi: Floats) -> Floats:

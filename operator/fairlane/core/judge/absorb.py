@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ...api import base
 from ...api import spec as specs
-from . import histograms, margins, memory, shares, types
+from . import histograms, margins, memory, shares, types, variation
 
 CAP = 1.0               # exceedances of the canary that count in a tick in any case
 CAP_SCALE = 2.0         # and times what would be allowed of its requests
@@ -47,7 +47,8 @@ def absorbed(known: memory.Memory, evidence: types.Evidence, trial: types.Trial)
     )
     moved = _with_tails(moved, "errors", known.counts("errors"), trial.analysis)
     moved = _with_limits(moved, trial.objectives, known, "errors")
-    return _latencies(moved, evidence, trial) if trial.latencies else moved
+    moved = _latencies(moved, evidence, trial) if trial.latencies else moved
+    return dataclasses.replace(moved, minute=moved.seconds) if variation.minute_over(moved) else moved
 
 
 def _summed(side: memory.Side, samples: types.TrackSamples) -> memory.Side:
@@ -161,7 +162,8 @@ def _with_tails(known: memory.Memory, metric: str, before: memory.Counts, analys
         mean = (new.stable + 0.5) / (after.stable + 1)
         here = (stable + SHRINK * mean) / (after.stable - before.stable + SHRINK)
         cap = CAP + CAP_SCALE * canary_total * (allowed.tau * here + allowed.delta)
-        tails.append(memory.Tail(tail.edge, memory.rounded(tail.capped + min(canary, cap)), *_dispersed(tail, stable)))
+        minutes = variation.next_minute(tail.minutes, new) if variation.minute_over(known) else tail.minutes
+        tails.append(memory.Tail(tail.edge, memory.rounded(tail.capped + min(canary, cap)), *variation.between_ticks(tail, stable), minutes))
     return dataclasses.replace(known, tails={**known.tails, metric: tuple(tails)})
 
 
@@ -174,13 +176,6 @@ def _requests_of(known: memory.Memory, metric: str) -> float:
 def allowed_of(known: memory.Memory, metric: str, analysis: specs.Analysis) -> margins.Margins:
     """The margins of a metric's observations. Of pauses as many more than the stable's as there may be slow requests: steps are a hundred times as many."""
     return margins.of(metric, analysis).of_each(_requests_of(known, metric))
-
-
-def _dispersed(before: memory.Tail | memory.Limit, now: float) -> tuple[float, float, float]:
-    now = memory.rounded(now)
-    if before.last is None:
-        return now, before.spread, before.mean
-    return now, memory.rounded(before.spread + (now - before.last) ** 2), memory.rounded(before.mean + now + before.last)
 
 
 def _with_limits(known: memory.Memory, objectives: specs.Objectives, before: memory.Memory, metric: str) -> memory.Memory:
@@ -196,7 +191,7 @@ def _with_limits(known: memory.Memory, objectives: specs.Objectives, before: mem
     high_before, low_before = (_over(before, metric, edge) for edge in (limit.high, limit.low))
     cap = CAP + CAP_SCALE * total * share_of(metric, limit)
     capped = memory.rounded(limit.capped + min(high[1] - high_before[1], cap))
-    dispersed = _dispersed(limit, low[0] - low_before[0])
+    dispersed = variation.between_ticks(limit, low[0] - low_before[0])
     moved = memory.Limit(limit.bound, limit.low, limit.high, capped, memory.rounded(limit.total + total), *dispersed)
     return dataclasses.replace(known, limits={**known.limits, metric: moved})
 

@@ -15,6 +15,7 @@ WORSE = (1.5, 2.5, 5.0, 12.0, 50.0)         # the canary's share over the one th
 NO_WORSE = (0.1, 0.25, 0.5, 0.8)            # part of a bet that a canary's exceedance costs
 LESS = (0.75, 0.5, 0.2, 0.02)               # the canary's share over the objective's
 PRIOR = 10.0                                # weight of the prior in the dispersion over time, exceedances
+OWN_PRIOR = 2.5                             # the same in that between minutes: the variance of ten exceedances that either side is as likely to have
 PASS_DISPERSION = 2.0                       # that prior's dispersion for a Pass: nothing calm is trusted before it has shown itself
 LACKING = (1e-6, 0.1, 0.4)                  # the canary's share of the completions over the one that is due
 
@@ -62,6 +63,11 @@ def _likelihood(x: float, n: float, p1: float, p0: float) -> float:
 def over_time(spread: float, mean: float, dispersion: float = 1.0) -> float:
     """The stable's dispersion from tick to tick: `spread` is the sum of (dx_t - dx_t-1)^2, `mean` that of dx_t + dx_t-1; 1 is Poisson. Sees bursts."""
     return (dispersion * PRIOR + spread) / (PRIOR + mean)
+
+
+def between_minutes(spread: float, expected: float) -> float:
+    """The dispersion of the canary's part of all exceedances from minute to minute, which what both sides share leaves as it is. Sees spells of one's own."""
+    return (OWN_PRIOR + spread) / (OWN_PRIOR + expected)
 
 
 def between_pods(pods: Sequence[tuple[float, float]]) -> float:

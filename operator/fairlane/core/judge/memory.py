@@ -16,14 +16,26 @@ _DIGITS = 3         # counts are whole but for those that were scaled or capped
 _T = TypeVar("_T")
 
 
+class Minutes(NamedTuple):
+    """How much the canary's part of both sides' exceedances varies from minute to minute; minutes without any are passed over."""
+
+    spread: float = 0.0             # sum of the squared differences of two successive ones
+    expected: float = 0.0           # what that sum is if each exceedance is for itself
+    canary: float = 0.0             # the canary's in the last one
+    both: float = 0.0               # both sides' in it; 0: there was none
+    canary_before: float = 0.0      # the canary's until this minute
+    both_before: float = 0.0        # both sides' until this minute
+
+
 class Tail(NamedTuple):
-    """One key: requests over an edge, or failed ones (no edge). The canary's exceedances, capped per tick, and the stable's dispersion over time."""
+    """One key: requests over an edge, or failed ones (no edge). The canary's exceedances, capped per tick, and how they vary over time."""
 
     edge: float | None
     capped: float = 0.0
     last: float | None = None       # the stable's exceedances in the last tick
     spread: float = 0.0             # sum of squared differences of successive ticks
     mean: float = 0.0               # sum of the sums of successive ticks
+    minutes: Minutes = Minutes()
 
 
 class Limit(NamedTuple):
@@ -146,6 +158,7 @@ class Memory:
     groups: tuple[Mapping[str, Group], ...] = ()                                         # of those pods
     busy: Busy = Busy()
     seconds: float = 0.0
+    minute: float = 0.0                                                                  # seconds at which this one began
     slowest: float = 0.0                                                                 # p99 of a request's time in the reference
     failed: Finding | None = None                                                        # a Fail stands
 

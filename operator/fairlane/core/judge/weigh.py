@@ -115,12 +115,14 @@ def since(counts: memory.Counts, snapshot: memory.Snapshot | None, metric: str, 
 
 
 def dispersion(known: memory.Memory, metric: str, index: int) -> _Phis:
-    """By how much the stable's exceedances vary more than independent requests' would: for the test of harm, and, more careful, for a Pass."""
+    """By how much exceedances vary more than independent requests' would, the stable's and the canary's part of all: for the test of harm, and, more careful,
+    for a Pass."""
     tail, source = known.tails[metric][index], _PODS_OF.get(metric, metric)
     groups = [group[source] for group in known.groups if source in group]
     edges = [index] if source == metric else range(len(known.tails.get(source, ())))
     pods = max((bets.between_pods([(group.over[edge], group.total) for group in groups]) for edge in edges), default=1.0)
-    phi = max(1.0, pods, bets.over_time(tail.spread, tail.mean))
+    own = bets.between_minutes(tail.minutes.spread, tail.minutes.expected)
+    phi = max(1.0, pods, own, bets.over_time(tail.spread, tail.mean))
     return phi, max(phi, bets.over_time(tail.spread, tail.mean, bets.PASS_DISPERSION))
 
 
