@@ -12,7 +12,6 @@ from fairlane.core import judge
 
 FOLDER = pathlib.Path(__file__).parents[2] / "build" / "bench-judge"
 _MODULES = ("arrays", "firsts", "latencies", "parity", "peers", "product", "rule", "traffic", "trials")    # that a part runs
-_PRODUCT = ("absorb", "bets", "hangs", "histograms", "margins", "memory", "records", "rule", "shares", "types", "weigh")
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -36,5 +35,5 @@ def call(folder: pathlib.Path, function: Callable[_Parameters, _Result], *args: 
 @functools.cache
 def _sources() -> str:
     own = [pathlib.Path(__file__).with_name(f"{name}.py") for name in _MODULES]
-    product = [pathlib.Path(judge.__file__).with_name(f"{name}.py") for name in _PRODUCT]
+    product = sorted(pathlib.Path(judge.__file__).parent.glob("*.py"))    # all: one that is forgotten would keep what is no longer so
     return hashlib.sha256(b"".join(path.read_bytes() for path in (*own, *product))).hexdigest()
