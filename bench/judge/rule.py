@@ -123,7 +123,7 @@ class Judge:
         """How much more exceedances vary than independent ones: the stable's from tick to tick and from pod to pod, the canary's part from minute to minute."""
         ticks = (prior * bets.PRIOR + self._spread) / (bets.PRIOR + self._mean)
         minutes = (bets.OWN_PRIOR + self._minutes[0]) / (bets.OWN_PRIOR + self._minutes[1])
-        return numpy.maximum.reduce([ticks, minutes, self._between_pods, numpy.ones(ticks.shape)])
+        return numpy.asarray(numpy.maximum.reduce([ticks, minutes, self._between_pods, numpy.ones(ticks.shape)]))
 
     @property
     def _between_pods(self) -> Floats:
