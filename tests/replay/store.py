@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import httpx
@@ -74,15 +74,23 @@ class Store:
             case Fault.HTML:
                 return web.Response(text=faulty_prometheus.PAGE, content_type="text/html")
             case _:
-                return self._result(request.query["query"], float(request.query.get("time", self.clock)))
+                code, answer = self._result(request.query)
+                return web.json_response(answer, status=code)
 
-    def _result(self, query: str, time: float) -> web.Response:
+    def _at_hand(self, request: httpx.Request) -> httpx.Response:
+        self.asked += 1
+        code, answer = self._result(request.url.params)
+        return httpx.Response(code, json=answer)
+
+    def _result(self, parameters: Mapping[str, str]) -> tuple[int, Any]:
+        """The answer to a query, with its HTTP status."""
+        time = float(parameters.get("time", self.clock))
         try:
-            vector = promql.evaluate(query, self.database, time)
+            vector = promql.evaluate(parameters["query"], self.database, time)
         except promql.RefusedError as error:
-            return web.json_response({"status": "error", "errorType": "bad_data", "error": str(error)}, status=400)
+            return 400, {"status": "error", "errorType": "bad_data", "error": str(error)}
         whole = _answer(vector, time)
-        return web.json_response(whole if faulty_prometheus.skew(self.fault) else faulty_prometheus.spoilt(self.fault, whole))   # the clock is wrong already
+        return 200, whole if faulty_prometheus.skew(self.fault) else faulty_prometheus.spoilt(self.fault, whole)   # the clock is wrong already
 
 
 @contextlib.asynccontextmanager
@@ -99,6 +107,14 @@ async def running() -> AsyncIterator[Store]:
         await store.client.aclose()
         store._ending.set()
         await store._runner.cleanup()
+
+
+@contextlib.asynccontextmanager
+async def at_hand() -> AsyncIterator[Store]:
+    """A store that is asked without a network, for whole rollouts: half of a pass would be HTTP."""
+    async with httpx.AsyncClient(transport=httpx.MockTransport(lambda request: store._at_hand(request))) as client:
+        store = Store(port=9090, client=client)
+        yield store
 
 
 def _answer(vector: promql.Vector, time: float) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def sent(made: world.World, revision: str, since: str, until: str) -> tuple[int,
 
 @pytest.mark.parametrize("trouble", EXACT, ids=lambda trouble: trouble.__name__.replace("_", " "))
 async def test_every_request_is_counted_once(trouble: Trouble) -> None:
-    async with store.running() as metrics:
+    async with store.at_hand() as metrics:
         made = await trial(metrics, A_FEW_FAIL)
         trouble(made)
         await made.run(15)
@@ -106,7 +106,7 @@ async def test_every_request_is_counted_once(trouble: Trouble) -> None:
 
 @pytest.mark.parametrize("trouble", EXACT[1:], ids=lambda trouble: trouble.__name__.replace("_", " "))
 async def test_a_slow_canary_is_rolled_back_all_the_same(trouble: Trouble) -> None:
-    async with store.running() as metrics:
+    async with store.at_hand() as metrics:
         made = await trial(metrics, SLOW)
         trouble(made)
         record = await made.ended()
@@ -114,7 +114,7 @@ async def test_a_slow_canary_is_rolled_back_all_the_same(trouble: Trouble) -> No
 
 
 async def test_a_router_that_restarts_loses_what_came_since_the_last_tick() -> None:
-    async with store.running() as metrics:
+    async with store.at_hand() as metrics:
         made = await trial(metrics, A_FEW_FAIL)
         before = made.lane.evidence
         assert before is not None

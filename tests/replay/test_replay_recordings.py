@@ -86,7 +86,7 @@ def share(lane: statuses.LaneStatus) -> float:
 @pytest.mark.parametrize("behaviour", SIMULATED)
 @pytest.mark.parametrize("lost", [pytest.param(0, id="whole"), pytest.param(LOST, id="every third status lost")])
 async def test_a_simulated_trial_is_decided_again(behaviour: meter.Behaviour, lost: int) -> None:
-    async with store.running() as metrics:
+    async with store.at_hand() as metrics:
         document = await simulated(metrics, behaviour)
         made = await replayed(document, metrics, lost)
         check(document, made, ticks=3)
@@ -97,7 +97,7 @@ if KEPT:  # those of real trials, as `make bench-judge-peers` keeps them
     @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
     @pytest.mark.parametrize("lost", [pytest.param(0, id="whole"), pytest.param(LOST, id="every third status lost")])
     async def test_a_kept_trial_is_decided_again(path: Path, lost: int) -> None:
-        async with store.running() as metrics:
+        async with store.at_hand() as metrics:
             document = recording.read(path)
             made = await replayed(document, metrics, lost)
             check(document, made, ticks=4, lost=lost)

@@ -76,7 +76,7 @@ def weighed(run: Run) -> int:
 
 @pytest.mark.parametrize(("behaviour", "reason"), [(FAILING, "ErrorsWorse"), (SLOW, "TailWorse")], ids=["a failing canary", "a slow canary"])
 async def test_killed_before_it_wrote_any_one_status(behaviour: meter.Behaviour, reason: str) -> None:
-    async with store.running() as metrics:
+    async with store.at_hand() as metrics:
         made = await world.serving(metrics)
         made.harm(behaviour)
         whole = await played(made, Run())

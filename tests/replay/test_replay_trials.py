@@ -11,7 +11,7 @@ STEPS = [{"weight": 20, "duration": "60s"}]
 
 
 async def test_the_unchanged_revision_is_tried_and_nothing_is_rejected() -> None:
-    async with store.running() as metrics:
+    async with store.at_hand() as metrics:
         made = await world.serving(metrics)
         stable = made.lane.stable
         made.command = observed.Command("trial", world.LANE, stable, "trial-1")
@@ -22,7 +22,7 @@ async def test_the_unchanged_revision_is_tried_and_nothing_is_rejected() -> None
 
 
 async def test_an_unchanged_revision_on_a_bad_node_is_told_as_a_false_alarm_and_not_rejected() -> None:
-    async with store.running() as metrics:
+    async with store.at_hand() as metrics:
         made = await world.serving(metrics)
         stable = made.lane.stable
         made.command = observed.Command("trial", world.LANE, stable, "trial-1")
@@ -41,7 +41,7 @@ async def test_an_unchanged_revision_on_a_bad_node_is_told_as_a_false_alarm_and_
 )
 async def test_a_canary_is_compared_with_a_fresh_baseline(behaviour: meter.Behaviour, result: statuses.Result) -> None:
     """The stable itself is much better than both: warm."""
-    async with store.running() as metrics:
+    async with store.at_hand() as metrics:
         made = await world.serving(metrics)
         stable = made.lane.stable
         made.harm(behaviour, steps=STEPS, baseline="Fresh")
